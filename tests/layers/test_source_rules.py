@@ -26,6 +26,7 @@ ONLY = {
     # trust/keys.py: fingerprints of keys, in the state folder.
     # trust/chained_log.py: the log of what was asked, which lies outside of the vault.
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
+    # desk/access.py, last_port.py, running.py: cookies of the desk and where it runs, in the state folder; assets.py: its page.
     # cli/connect.py: the key to show a server, from a file the person names.
     # cli/vault_commands/any_tool.py: the text of an argument, from a file the person names.
     # obsidian/plugin_files.py: the companion plugin, into the settings of the person's Obsidian.
@@ -51,6 +52,10 @@ ONLY = {
         "trust/chained_log.py",
         "trust/policy_file.py",
         "transports/lock_file.py",
+        "desk/access.py",
+        "desk/assets.py",
+        "desk/last_port.py",
+        "desk/running.py",
         "obsidian/known_vaults.py",
         "service/steps.py",
         "cli/connect.py",
@@ -70,6 +75,9 @@ ONLY = {
         "trust/chained_log.py",
         "client_setup/records.py",
         "transports/lock_file.py",
+        "desk/access.py",
+        "desk/last_port.py",
+        "desk/running.py",
         "transports/stdio.py",
         "obsidian/plugin_files.py",
         "cli/commands.py",
@@ -77,6 +85,7 @@ ONLY = {
     # transports/relay/upstream.py: listening to what the server behind a relay says unasked.
     # transports/editor_socket/, app/editors.py: what goes on beside the editors' socket: following the app, telling news.
     # app/companion_door.py: the HTTP server of another editors' protocol beside that socket, and telling its news.
+    # app/desk_door.py: the HTTP server of the desk, beside the editors' socket or the end of its command.
     # transports/oauth.py: the fetching of an issuer's keys, which must hold up neither the event loop nor the end.
     # vault/index/store/background_call.py: writing a part of the text index while the next notes are read.
     "threading.Thread": (
@@ -86,6 +95,7 @@ ONLY = {
         "server/http/one_shot.py",
         "server/vaults.py",
         "app/companion_door.py",
+        "app/desk_door.py",
         "app/editors.py",
         "transports/editor_socket/",
         "transports/oauth.py",

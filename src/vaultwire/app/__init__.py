@@ -102,6 +102,7 @@ def run_serve(
     """
     from contextlib import ExitStack  # noqa: PLC0415 - after the first answer of the other doors, here and below
 
+    from vaultwire.app.desk import announce, make_desk  # noqa: PLC0415
     from vaultwire.app.network import serve_http  # noqa: PLC0415
     from vaultwire.transports import rendezvous  # noqa: PLC0415 - only this door's own code
     from vaultwire.transports.http_server import Limits  # noqa: PLC0415
@@ -125,7 +126,9 @@ def run_serve(
                 assert on_editor is not None
                 on_editor(door.root, door.port, door.url, door.companion_port)
 
-        serve_http(handlers, partial(make_session, config, handlers), network, begin, Limits(), local)
+        desk = make_desk(config, handlers.vaults.get) if network.desk else None
+        named = None if desk is None else partial(announce, config, desk, names=network.allow_host)
+        serve_http(handlers, partial(make_session, config, handlers), network, begin, Limits(), local, (desk, named))
 
 
 def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions]) -> HttpApp:
@@ -138,14 +141,19 @@ def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions
     from vaultwire.app.network_config import APP_SETTINGS, make_network_config  # noqa: PLC0415
     from vaultwire.transports import listening, observing  # noqa: PLC0415
 
-    given: dict[str, Any] = {"require_key": True, **options}
+    given: dict[str, Any] = {"require_key": True, "desk": False, **options}
     for_network = {name: given.pop(name) for name in given.keys() & APP_SETTINGS}
     config = make_config(vault, **given)
     network = make_network_config(config, **for_network)
     handlers = make_handlers(config)
     observer = observing.Observer(log_json=network.log_json, metrics=network.metrics)
     address = Address(listening.local_names(*network.allow_host), any_address=False, is_local=True, url=None)
-    return HttpApp(handlers, partial(make_session, config, handlers), network, address, observer)
+    desk = None
+    if network.desk:
+        from vaultwire.app.desk import make_desk  # noqa: PLC0415 - only where it is asked for
+
+        desk = make_desk(config, handlers.vaults.get)
+    return HttpApp(handlers, partial(make_session, config, handlers), network, address, observer, desk)
 
 
 def make_session(config: Config, handlers: Handlers, revision: Revision | None = None) -> Session:

@@ -225,8 +225,14 @@ class EditorDoor:
             return
         self._announced = {proposal.id for proposal in waiting}
         self._on_waiting(untold[-1].path, self.url)
-        if self._opens_browser and _has_screen():
-            threading.Thread(target=webbrowser.open, args=(self.url,), name="vaultwire-browser", daemon=True).start()
+        if self._opens_browser:
+            open_browser(self.url)
+
+
+def open_browser(link: str) -> None:
+    """Open a link in the person's browser, if there can be one. It does not wait for the browser."""
+    if _has_screen():
+        threading.Thread(target=webbrowser.open, args=(link,), name="vaultwire-browser", daemon=True).start()
 
 
 def _has_screen() -> bool:

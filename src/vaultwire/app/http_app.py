@@ -10,6 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from vaultwire.config import ConfigError
+from vaultwire.desk.http_endpoint import PATH as DESK_PATH
 from vaultwire.server.http.one_shot import IndexUpdater, ask, at_process_end
 from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, observing, openapi, rest, streamable_http
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from vaultwire.app.network_config import NetworkConfig
     from vaultwire.config import Options
+    from vaultwire.desk.http_endpoint import DeskEndpoint
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
     from vaultwire.server.handlers import Handlers
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
         legacy_sse: bool
         metrics: bool
         log_json: bool
+        desk: bool
 
 
 # How long calls whose clients have left may take to notice that they are to stop.
@@ -70,13 +73,17 @@ class HttpApp:
         network: NetworkConfig,
         address: Address,
         observer: observing.Observer,
+        desk: DeskEndpoint | None = None,
     ) -> None:
-        """``new_session`` returns the protocol state of a handshake to come, or of requests at a fixed revision.
+        """``desk`` is the page for the person, None for none.
+
+        ``new_session`` returns the protocol state of a handshake to come, or of requests at a fixed revision.
 
         Raises ConfigError where nobody could come in, or tokens cannot be checked.
         """
         keys = _open_keys(network, is_local=address.is_local)
         self._observer = observer
+        self._desk = desk
         self._updater = IndexUpdater(handlers)
         self._is_open = False
         self._workers = Workers(
@@ -117,6 +124,8 @@ class HttpApp:
             sse = self._legacy_sse
             doors.append(guard.Door("sse", sse.listening, sse.listen, 0))
             doors.append(guard.Door("messages", sse.posting, sse.post, MAX_MESSAGE_BYTES))
+        if self._desk is not None:
+            doors.append(guard.Door("desk", DESK_PATH, self._desk, MAX_MESSAGE_BYTES, needs_key=False))
         if self._protected is not None:
             doors.append(guard.Door("oauth", self._protected.path, self._protected.show, 0, False, guard.READING))
         if network.metrics:
@@ -157,6 +166,8 @@ class HttpApp:
     async def end_streams(self) -> None:
         """End what would never end by itself. On the event loop, when no more requests come."""
         self._mcp.close()
+        if self._desk is not None:
+            self._desk.close()
         if self._legacy_sse is not None:
             self._legacy_sse.close()
 

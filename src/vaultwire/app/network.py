@@ -7,6 +7,8 @@ from collections.abc import Callable
 from vaultwire.app.http_app import Address, HttpApp
 from vaultwire.app.network_config import NetworkConfig
 from vaultwire.config import ConfigError
+from vaultwire.desk.http_endpoint import DeskEndpoint
+from vaultwire.desk.running import Announcement
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
@@ -22,10 +24,12 @@ def serve_http(
     on_ready: Callable[..., None],
     limits: Limits,
     rendezvous: Listener | None = None,
+    desk: tuple[DeskEndpoint | None, Callable[[str], Announcement] | None] = (None, None),
 ) -> None:
     """Serve these methods until told to end. Raises ConfigError where that cannot be.
 
     ``new_session``: as for ``HttpApp``. ``rendezvous`` is where programs of the same person find the server.
+    ``desk`` is the page for the person, and what makes ``vaultwire desk`` find it at a URL.
     ``on_ready`` is called with the server's URL once it answers, and with ``in_the_open=True`` if others can read what it
     says on the way.
     """
@@ -42,10 +46,14 @@ def serve_http(
         listening.is_loopback(listener),
         listening.url(listener, tls=tls is not None),
     )
-    app = HttpApp(handlers, new_session, serving, address, observer)
+    page, announce = desk
+    announcement = None if announce is None or address.url is None else announce(address.url)
+    app = HttpApp(handlers, new_session, serving, address, observer, page)
 
     def begin() -> None:
         app.open()
+        if announcement is not None:
+            announcement.begin()
         on_ready(address.url, in_the_open=tls is None and not address.is_local)
 
     try:
@@ -53,4 +61,6 @@ def serve_http(
         endpoint = http_server.Endpoint(app, listener, tls, rest.CORS)
         http_server.run(endpoint, begin, app.end_streams, limits, private)
     finally:
+        if announcement is not None:
+            announcement.end()
         app.close()

@@ -15,6 +15,7 @@ class NetworkConfig(NamedTuple):
 
     ``allow_host``: further names of this server. ``allow_origin``: web pages of other servers that may call.
     ``cors_any_origin``: every web page may call the REST API, as its contract says. ``keys``: the folder of the keys.
+    ``desk``: the page for the person is served, too.
     """
 
     keys: str
@@ -30,6 +31,7 @@ class NetworkConfig(NamedTuple):
     metrics: bool = False
     log_json: bool = False
     legacy_sse: bool = False
+    desk: bool = True
 
 
 # The settings that an app on any server has, too.

@@ -12,6 +12,7 @@ from vaultwire.cli import (
     client_options,
     connect,
     demo,
+    desk,
     doctor,
     editor_commands,
     ide,
@@ -143,6 +144,13 @@ _NOTES = (
     ),
 )
 _HISTORY = (
+    Command(
+        "desk",
+        "open the desk in a browser: what assistants changed, and what waits for you",
+        desk.add_options,
+        desk.run,
+        ("vaultwire desk", "vaultwire desk --vault ~/Notes --no-browser"),
+    ),
     Command(
         "changes",
         "list what was changed, by whom, and when",

@@ -65,7 +65,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     tls = parser.add_argument_group("TLS")
     tls.add_argument("--tls-cert", metavar="FILE", help="certificate chain, PEM: serve over TLS")
     tls.add_argument("--tls-key", metavar="FILE", help="key of the certificate, PEM, if it is not in the same file")
-    others = parser.add_argument_group("further clients")
+    others = parser.add_argument_group("the desk, and further clients")
+    others.add_argument(
+        "--no-desk",
+        action="store_false",
+        dest="desk",
+        help="do not serve the desk, the page for you (see vaultwire desk)",
+    )
     others.add_argument(
         "--legacy-sse", action="store_true", help="also serve clients of 2024-11-05, at /sse and /messages"
     )
@@ -84,7 +90,8 @@ def run(config: Config, options: argparse.Namespace) -> int:
     def on_ready(url: str, *, in_the_open: bool) -> None:
         if in_the_open:
             complain("without TLS, others can read keys and notes on their way (see --tls-cert)")
-        say(f"vaultwire serves {', '.join(config.vault_options)} at {url}", flush=True)
+        hint = " (to see what assistants change: vaultwire desk)" if network.desk else ""
+        say(f"vaultwire serves {', '.join(config.vault_options)}{hint} at {url}", flush=True)
 
     if options.log_file is not None:
         _log_to(options.log_file)

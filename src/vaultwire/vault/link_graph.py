@@ -202,6 +202,14 @@ class LinkGraph:
         """Return the notes that have links that lead nowhere."""
         return {self._path(number) for number in self._lost}
 
+    def between_notes(self) -> tuple[list[VaultPath], list[tuple[int, int]]]:
+        """Return the notes in path order, and the links between them as pairs of places in that list."""
+        notes = [number for number in self._order if self._notes[number]]
+        places = {number: place for place, number in enumerate(notes)}
+        pairs = ((pair >> PAIR_SHIFT, pair & _LOW) for pair in self._out)
+        links = [(places[source], places[target]) for source, target in pairs if source in places and target in places]
+        return [self._path(number) for number in notes], links
+
     # ------------------------------------------------------------------ how they are answered
 
     def _path(self, number: int) -> VaultPath:

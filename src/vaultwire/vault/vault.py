@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.editing.fixing import Fixing
     from vaultwire.vault.editing.history import History
     from vaultwire.vault.editing.making import Making
+    from vaultwire.vault.editing.reviewing import Reviewing
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Writing
     from vaultwire.vault.holding.holding import Holding
@@ -355,3 +356,10 @@ class Vault:
         from vaultwire.vault.editing.history import History  # noqa: PLC0415 - see the head
 
         return History(self._bench)
+
+    @property
+    def reviewing(self) -> Reviewing:
+        """What the person decides about changes: parts of them undone, and what stands in the way."""
+        from vaultwire.vault.editing.reviewing import Reviewing  # noqa: PLC0415 - see the head
+
+        return Reviewing(self._bench)

@@ -61,7 +61,7 @@ class Response:
             if self.origin is not None and b"access-control-allow-origin" not in names:
                 headers.append((b"access-control-allow-origin", self.origin))
                 headers += _FOR_PAGES
-            headers += _SECURITY
+            headers += _SECURITY if b"content-security-policy" not in names else ()  # a door of pages has its own
             headers.append((b"x-request-id", self.id))
             message = {**message, "headers": headers}
         await self._send(message)

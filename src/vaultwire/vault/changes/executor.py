@@ -10,7 +10,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from vaultwire.vault.changes.change import (
@@ -223,6 +223,14 @@ class Changes:
         self._index.queue_changes(sorted(paths), sorted(folders))
 
     # ------------------------------------------------------------------ reading the record
+
+    def stamp(self) -> Hashable:
+        """Return a value that differs once a change was recorded, by any process. Costs two looks at the disk.
+
+        Raises VaultError (JOURNAL_FAILED).
+        """
+        with self._journal_errors():
+            return self._journal.stamp()
 
     def latest(
         self, path: str | None = None, limit: int = 100, before: int | None = None, since_ns: int | None = None

@@ -10,7 +10,7 @@ import errno
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -158,6 +158,11 @@ class Journal:
                 break
 
     # ------------------------------------------------------------------ reading
+
+    def stamp(self) -> Hashable:
+        """Return a value that differs once a record was added or removed, by any process."""
+        numbers = segment_numbers(self._folder)
+        return (numbers[0], numbers[-1], Segment(self._folder, numbers[-1]).size()) if numbers else ()
 
     def changes(self) -> list[Change]:
         """Return the changes on record that left a trace in the vault, in the order of their ids."""

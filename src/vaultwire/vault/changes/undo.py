@@ -6,8 +6,8 @@ are undone as one: the latest first, each on the files as the undoing of the lat
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from vaultwire.markdown.diffs import Conflict, revert
 from vaultwire.vault.changes.change import Change, DetailedChange, Move, Step, Write, moves_of, paths_of
@@ -24,6 +24,10 @@ from vaultwire.vault.value_types import NO_PROGRESS, Progress, Stages, VaultPath
 _MAX_EXPLAINED = 10
 
 
+Left: TypeAlias = Callable[[DetailedChange, Collection[int]], DetailedChange]
+"""Returns what is left of a change of which parts were undone before, beside changes that a plan undoes. See ``plan_part``."""
+
+
 class UndoPlan(NamedTuple):
     """The steps that undo changes, and these changes, the latest first.
 
@@ -36,10 +40,15 @@ class UndoPlan(NamedTuple):
 
 
 def plan_undo_all(
-    changes: Changes, files: Files, numbers: Collection[int], progress: Progress = NO_PROGRESS
+    changes: Changes,
+    files: Files,
+    numbers: Collection[int],
+    progress: Progress = NO_PROGRESS,
+    left: Left = lambda detailed, _: detailed,
 ) -> UndoPlan:
     """Plan to undo these changes together; execute the steps with the plan's changes as ``undoes``.
 
+    ``left`` says what is left of a change of which parts were undone before.
     Later edits elsewhere in their notes stay. Raises VaultError: FILE_NOT_FOUND if a change is not on record, UNDO_CONFLICT if
     one was undone already, if the same lines were changed since, if a name is taken now, or if nothing is left of any. The
     error says which changes could be undone without those.
@@ -57,7 +66,8 @@ def plan_undo_all(
             if change.undone_by is not None and change.undone_by not in undone:
                 _refuse_undone(change)
             since = [each for each in later if each.id > change.id]
-            steps = simplified(_UndoPlanner(detailed, in_effect(since, undone), tree).plan(stages))
+            rest = left(detailed, undone)
+            steps = simplified(_UndoPlanner(rest, in_effect(since, undone), tree).plan(stages))
         except _Refusal as refusal:
             conflicts[change.id] = refusal
             tree = ProjectedTree(files)  # without the steps of the failed plan
@@ -78,6 +88,23 @@ def plan_undo_all(
             id=wanted[0],
         )
     return plan
+
+
+class Refused(NamedTuple):
+    """Why one change cannot be undone, and the later changes that are in the way."""
+
+    id: int
+    reason: str
+    changes: list[int]
+
+
+class UndoConflict(VaultError):  # noqa: N818 - as UNDO_CONFLICT
+    """The error of a plan that cannot be made: ``refused`` explains each change in the way, ``possible`` are the others."""
+
+    def __init__(self, message: str, refused: list[Refused], **details: Any) -> None:
+        super().__init__(UNDO_CONFLICT, message, **details)
+        self.refused = refused
+        self.possible: list[int] = details.get("possible", [])
 
 
 class _Refusal(Exception):  # noqa: N818 - it becomes an error that names all refusals
@@ -106,27 +133,45 @@ def _conflict(conflicts: dict[int, _Refusal], plan: UndoPlan, asked: int) -> Vau
     details: dict[str, Any] = {"id": number, "changes": first.changes}
     if first.path is not None:
         details |= {"path": first.path, "lines": first.lines}
+    refused = [Refused(each, refusal.reason, refusal.changes) for each, refusal in conflicts.items()]
     if asked == 1:
-        return VaultError(UNDO_CONFLICT, f"Change {number} {first.reason}. Nothing was changed.", **details)
+        return UndoConflict(f"Change {number} {first.reason}. Nothing was changed.", refused, **details)
     shown = [f"change {each} {refusal.reason}" for each, refusal in [*conflicts.items()][:_MAX_EXPLAINED]]
     if len(conflicts) > len(shown):
         shown.append(f"and {len(conflicts) - len(shown)} more")
     possible = [change.id for change in plan.changes]
     hint = f" Without these, the others can be undone: {possible}." if possible else ""
-    return VaultError(
-        UNDO_CONFLICT,
+    return UndoConflict(
         f"{len(conflicts)} of {asked} changes cannot be undone, so nothing was changed: {'; '.join(shown)}.{hint}",
+        refused,
         **details,
         conflicts=list(conflicts),
         possible=possible,
     )
 
 
+def plan_part(changes: Changes, files: Files, detailed: DetailedChange, index: int) -> list[Step]:
+    """Plan to undo one step of a change, as ``detailed`` has it: with other bytes, a part of what it did to its file.
+
+    The other steps only say how the file's path went on. Raises VaultError (UNDO_CONFLICT).
+    """
+    number = detailed.change.id
+    planner = _UndoPlanner(detailed, in_effect(changes.since(number)), ProjectedTree(files), index)
+    try:
+        return simplified(planner.plan(Stages(NO_PROGRESS)))
+    except _Refusal as refusal:
+        raise _conflict({number: refusal}, UndoPlan([], [], []), 1) from None
+
+
 class _UndoPlanner:
     """Plans the undo of one change, beside later changes that stay. Adds its steps to the tree."""
 
-    def __init__(self, detailed: DetailedChange, later: Sequence[Change], tree: ProjectedTree) -> None:
+    def __init__(
+        self, detailed: DetailedChange, later: Sequence[Change], tree: ProjectedTree, only: int | None = None
+    ) -> None:
+        """``only``: the index of the one step to undo, None for all."""
         self._detailed = detailed
+        self._only = only
         self._later = later
         self._moved_later = moves_in(later)
         self._tree = tree
@@ -138,6 +183,8 @@ class _UndoPlanner:
         moves = MovePaths((number, step) for number, step in enumerate(steps) if isinstance(step, Move))
         for number in stages.each(stages.READING, "compared", range(len(steps))[::-1]):
             step, content = steps[number], self._detailed.contents[number]
+            if self._only not in (None, number) or (isinstance(step, Write) and step.old == step.new):
+                continue
             end = moves.after(paths_of(step)[-1], number + 1)
             now = self._moved_later.after(end)
             if isinstance(step, Move):
@@ -148,7 +195,8 @@ class _UndoPlanner:
                 self._undo_removal(step, step.old or Content(b""))
             else:
                 # The path after the later steps of this change are undone, or the one a later change has given it.
-                self._undo_write(step, step.new, step.path if now == end else now)
+                stays = now == end and self._only is None
+                self._undo_write(step, step.new, step.path if stays else now)
         return self._steps
 
     def _add(self, step: Step) -> None:

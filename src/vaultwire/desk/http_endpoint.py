@@ -1,0 +1,290 @@
+"""The desk over HTTP: an ASGI app for ``/desk`` and all paths below it. It checks who asks; ``api`` knows what is asked.
+
+Before it, the guard has checked the name that the server was called by. The desk also checks that the request comes from its
+own page, because pages of other servers on this computer are of the same site: a browser sends them our cookie.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+from urllib.parse import parse_qs
+
+from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access
+from vaultwire.desk.answers import (
+    NO_STORE,
+    PAGE_POLICY,
+    PICTURE_POLICY,
+    REVALIDATE,
+    DeskRefusal,
+    headers_for,
+    send_json,
+    send_redirect,
+    send_refusal,
+    send_text_page,
+)
+from vaultwire.desk.api import DeskApi, Picture, refusal_of
+from vaultwire.desk.assets import Asset, Assets
+from vaultwire.desk.attempts import Attempts
+from vaultwire.desk.events import Events, TooManyPages
+from vaultwire.desk.pictures import picture_type
+from vaultwire.desk.vaults import DeskVaults
+from vaultwire.transports import await_leaving, read_body, send_whole
+from vaultwire.vault.errors import VaultError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.transports import Receive, Scope, Send
+
+PATH = "/desk"
+# A form with a key; a note with its JSON escapes is larger, and has the limit of the guard.
+_MAX_FORM_BYTES = 4096
+_API, _ASSETS = "/api/", "/assets/"
+_CSRF = b"x-vaultwire-desk"
+# Requests that are worked on at once. The worker threads belong to the event loop; other doors have their own.
+_MAX_CALLS = 8
+_OWN = (b"same-origin", b"none")
+_KEY_FORM = (
+    '<form method="post" action="enter"><p><label>Key of the desk: <input name="key" type="password" required '
+    'autocomplete="current-password"></label> <button>Open the desk</button></p></form>'
+)
+_HOW = (
+    "This page shows what assistants changed in your notes. It opens only for you.",
+    "On this computer, run: vaultwire desk",
+    "From another computer, give a key that was made for the desk: vaultwire keys issue NAME --desk",
+)
+
+_T = TypeVar("_T")
+
+
+class DeskEndpoint:
+    """The desk of one server."""
+
+    def __init__(self, vaults: DeskVaults, access: Access) -> None:
+        self.access = access
+        self._vaults = vaults
+        self._api = DeskApi(vaults)
+        self._assets: Assets | None = None
+        self._attempts = Attempts()
+        self._slots = asyncio.Semaphore(_MAX_CALLS)
+        self._deciding = {name: asyncio.Lock() for name in vaults.names}
+        self._events = Events(self._look, self._counts)
+
+    def close(self) -> None:
+        """End what would never end by itself: the news of open pages. On the event loop."""
+        self._events.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        path = scope["path"][len(PATH) :]
+        headers = {name: value.strip(b" \t") for name, value in scope["headers"]}
+        is_for_script = path.startswith(_API)
+        try:
+            _check_page(scope, headers)
+            await self._answer(path, scope, headers, receive, send)
+        except VaultError as error:
+            await send_refusal(send, refusal_of(error))
+        except DeskRefusal as refusal:
+            if is_for_script:
+                await send_refusal(send, refusal)
+            else:
+                await send_text_page(send, refusal.status, "The desk", refusal.message)
+
+    async def _answer(self, path: str, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+        if path == "":
+            await send_redirect(send, b"desk/")
+        elif path == "/enter" and scope["method"] == "POST":
+            await self._enter_by_key(scope, headers, receive, send)
+        elif path == "/enter":
+            await self._enter_by_code(scope, headers, send)
+        elif path.startswith(_API):
+            await self._answer_script(path.removeprefix(_API), scope, headers, receive, send)
+        elif scope["method"] not in ("GET", "HEAD"):
+            raise DeskRefusal(405, "METHOD_NOT_ALLOWED", "Use GET here")
+        elif path == "/":
+            await self._show_page(headers, send)
+        else:
+            await self._show_asset(path, headers, send)
+
+    # ------------------------------------------------------------------ the page
+
+    async def _show_page(self, headers: dict[bytes, bytes], send: Send) -> None:
+        if await self._cookie(headers) is None:
+            await send_text_page(send, 401, "The desk is closed", *_HOW, form=_KEY_FORM)
+        else:
+            await _send_asset(send, headers, (await self._load_assets()).index)
+
+    async def _show_asset(self, path: str, headers: dict[bytes, bytes], send: Send) -> None:
+        """Send a file of the page. It is part of the program, so it needs no cookie."""
+        asset = (await self._load_assets()).get(path.removeprefix(_ASSETS)) if path.startswith(_ASSETS) else None
+        if asset is None:
+            raise DeskRefusal(404, "NOT_FOUND", "There is nothing at this address")
+        await _send_asset(send, headers, asset)
+
+    async def _load_assets(self) -> Assets:
+        if self._assets is None:
+            self._assets = await asyncio.to_thread(Assets)
+        return self._assets
+
+    # ------------------------------------------------------------------ access
+
+    async def _cookie(self, headers: dict[bytes, bytes]) -> str | None:
+        given = headers.get(b"cookie")
+        return None if given is None else await asyncio.to_thread(self.access.cookie_in, given)
+
+    async def _enter_by_code(self, scope: Scope, headers: dict[bytes, bytes], send: Send) -> None:
+        if scope["method"] != "GET":
+            raise DeskRefusal(405, "METHOD_NOT_ALLOWED", "Use GET or POST here")
+        code = parse_qs(scope["query_string"].decode("latin-1")).get("code", [""])[0]
+        cookie = await asyncio.to_thread(self.access.enter_by_code, code)
+        if cookie is not None:
+            await send_redirect(send, b"./", _set_cookie(scope, headers, cookie))
+        elif await self._cookie(headers) is not None:  # a link that is opened a second time, in the same browser
+            await send_redirect(send, b"./")
+        else:
+            message = "This link was used already, or is older than ten minutes. For a new one, run: vaultwire desk"
+            raise DeskRefusal(403, "WRONG_CODE", message)
+
+    async def _enter_by_key(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+        if not self._attempts.may_try():
+            raise DeskRefusal(429, "TOO_MANY_ATTEMPTS", "Too many wrong keys were given. Try again in a minute")
+        body = await _read_up_to(receive, _MAX_FORM_BYTES)
+        if body is None:
+            return
+        key = parse_qs(body.decode("latin-1")).get("key", [""])[0].strip()
+        cookie = await asyncio.to_thread(self.access.enter_by_key, key)
+        if cookie is None:
+            self._attempts.failed()
+            raise DeskRefusal(
+                403, "WRONG_KEY", "This is no key of the desk. Make one with: vaultwire keys issue NAME --desk"
+            )
+        await send_redirect(send, b"./", _set_cookie(scope, headers, cookie))
+
+    # ------------------------------------------------------------------ the page's scripts
+
+    async def _answer_script(
+        self, route: str, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send
+    ) -> None:
+        cookie = await self._cookie(headers)
+        if cookie is None:
+            message = "This page may not read the vault any more. To open it again, run: vaultwire desk"
+            raise DeskRefusal(401, "NO_COOKIE", message)
+        method = "GET" if route == "events" else self._api.method_of(route)
+        if method is None:
+            raise DeskRefusal(404, "NOT_FOUND", "There is nothing at this address")
+        if scope["method"] != method:
+            raise DeskRefusal(405, "METHOD_NOT_ALLOWED", f"Use {method} here")
+        if method == "POST" and not self.access.is_csrf(cookie, headers.get(_CSRF, b"")):
+            raise DeskRefusal(403, "WRONG_TOKEN", "The header X-Vaultwire-Desk must have the token of this page")
+        if route == "events":
+            await self._send_events(receive, send)
+            return
+        body = await read_body(receive)
+        if body is None:
+            return  # the page is gone
+        result = await self._run_call(route, scope["query_string"], body)
+        if route == "start":
+            result = {"csrf": self.access.csrf(cookie), **result}
+        if isinstance(result, Picture):
+            await _send_picture(send, result)
+        else:
+            await send_json(send, 200, result)
+
+    async def _run_call(self, route: str, query: bytes, body: bytes) -> Any:
+        given = {name: values[0] for name, values in parse_qs(query.decode("latin-1"), keep_blank_values=True).items()}
+        call = await self._run(lambda: self._api.call(route, given, body))
+        if call.decides_in is None:
+            return await self._run(call.run)
+        async with self._deciding[call.decides_in]:
+            return await self._run(call.run)
+
+    async def _run(self, function: Callable[[], _T]) -> _T:
+        """Run a function that may wait on a worker thread."""
+        async with self._slots:
+            return await asyncio.to_thread(function)
+
+    # ------------------------------------------------------------------ news
+
+    async def _send_events(self, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def pass_on(data: bytes) -> None:
+            nonlocal started
+            if not started:
+                started = True
+                head = headers_for(b"text/event-stream", NO_STORE)
+                await send({"type": "http.response.start", "status": 200, "headers": head})
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+
+        leaving = asyncio.ensure_future(await_leaving(receive))
+        telling = asyncio.ensure_future(self._events.serve(pass_on))
+        try:
+            await asyncio.wait((leaving, telling), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (leaving, telling):
+                task.cancel()
+            await asyncio.gather(leaving, telling, return_exceptions=True)
+        if telling.cancelled():
+            return
+        if isinstance(telling.exception(), TooManyPages):
+            raise DeskRefusal(503, "TOO_MANY_PAGES", "Too many pages of the desk are open; close some")
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _look(self) -> dict[str, Hashable]:
+        return await self._run(lambda: {name: self._vaults.reviewer(name).stamp() for name in self._vaults.names})
+
+    async def _counts(self, name: str) -> dict[str, int]:
+        return await self._run(lambda: self._vaults.reviewer(name).counts())
+
+
+def _check_page(scope: Scope, headers: dict[bytes, bytes]) -> None:
+    """Check that a request comes from our page, or from the person's address bar. Raises DeskRefusal."""
+    site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
+    is_own = origin is None or _is_own(origin, headers.get(b"host", b""))
+    if (site is not None and site not in _OWN) or not is_own or (origin is None and scope["method"] == "POST"):
+        message = "This was opened from another page. Type the address of the desk yourself, or run: vaultwire desk"
+        raise DeskRefusal(403, "OTHER_PAGE", message)
+
+
+def _is_own(origin: bytes, host: bytes) -> bool:
+    """Tell whether an origin is the page's own. Behind a proxy that does TLS, the page has https where we have http."""
+    return origin.lower() in (b"http://" + host.lower(), b"https://" + host.lower())
+
+
+def _set_cookie(scope: Scope, headers: dict[bytes, bytes], cookie: str) -> tuple[bytes, bytes]:
+    path = scope.get("root_path", "") + PATH
+    is_safe = scope["scheme"] == "https" or headers.get(b"origin", b"").startswith(b"https:")
+    parts = [f"{COOKIE}={cookie}", f"Path={path}", f"Max-Age={COOKIE_SECONDS}", "HttpOnly", "SameSite=Strict"]
+    return b"set-cookie", "; ".join([*parts, "Secure"] if is_safe else parts).encode("latin-1")
+
+
+async def _send_asset(send: Send, headers: dict[bytes, bytes], asset: Asset) -> None:
+    head = headers_for(asset.kind, REVALIDATE, (b"etag", asset.etag), policy=PAGE_POLICY)
+    if headers.get(b"if-none-match") == asset.etag:
+        await send({"type": "http.response.start", "status": 304, "headers": head})
+        await send({"type": "http.response.body", "body": b""})
+    else:
+        await send_whole(send, 200, head, asset.body)
+
+
+async def _send_picture(send: Send, picture: Picture) -> None:
+    kind = picture_type(picture.data, picture.path)
+    if kind is None:
+        raise DeskRefusal(404, "NO_PICTURE", "This file is no picture that a browser shows")
+    await send_whole(send, 200, headers_for(kind, NO_STORE, policy=PICTURE_POLICY), picture.data)
+
+
+async def _read_up_to(receive: Receive, limit: int) -> bytes | None:
+    """Return a body of at most so many bytes, None if the client left. Raises DeskRefusal."""
+    body = b""
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        piece: bytes = message.get("body", b"")
+        body += piece
+        if len(body) > limit:
+            raise DeskRefusal(413, "TOO_LARGE", "A key is shorter than this")
+        if not message.get("more_body"):
+            return body

@@ -1,0 +1,59 @@
+// The left column: changes by day, then by session and client. News never move what the person points at.
+
+import { grouped } from "./order.js";
+import { html } from "./vendor/htm-preact-3.1.1.js";
+import { capital, clientOf, count, dayKey, dayName, fullTime, stateOf, timeOf, waits } from "./words.js";
+
+function Row({ desk, item, isCurrent }) {
+  const [state, sign, words] = stateOf(item);
+  const more = (item.undoes ?? []).length ? ` · undoes ${item.undoes.join(", ")}` : "";
+  return html`<li class="row-item" data-state=${state}>
+    <a href=${desk.link(item.id)} data-id=${item.id} aria-current=${isCurrent ? "true" : null}>
+      <span class="what">${capital(item.summary || item.label)}</span>
+      <span class="about"><time datetime=${item.time} title=${fullTime(item.time)}>${timeOf(item.time)}</time>
+        <span class="tool">${item.tool || (item.kind === "diff" ? "diff" : "")}${more}</span>
+        <span class="state" data-state=${state}><span aria-hidden="true">${sign} </span>${words.split(":")[0]}</span></span>
+    </a></li>`;
+}
+
+function Group({ desk, group, current, sessions }) {
+  const first = group.items.at(-1);
+  const last = group.items[0];
+  const waiting = group.items.filter(waits).length;
+  const span = timeOf(first.time) === timeOf(last.time) ? timeOf(last.time) : `${timeOf(first.time)} – ${timeOf(last.time)}`;
+  const known = sessions.find((each) => each.id === group.session && each.client === group.client);
+  const inside = html`<strong>${clientOf(group)}</strong> <span class="muted">${span} · ${count(known?.count ?? group.items.length, "change")}${waiting ? ` · ${count(waiting, "waits", "wait")}` : ""}</span>`;
+  return html`<li class="group">
+    ${group.session
+      ? html`<a class="session" href=${desk.link("session", group.session)} aria-current=${current === `session ${group.session}` ? "true" : null}>${inside}<span class="hidden"> – show the whole session</span></a>`
+      : html`<span class="session">${inside}</span>`}
+    <ul>${group.items.map((item) => html`<${Row} key=${item.id} desk=${desk} item=${item} isCurrent=${current === item.id} />`)}</ul>
+  </li>`;
+}
+
+export function List({ desk, state }) {
+  const { items, fresh, hasMore, listed, route, filters, sessions } = state;
+  const current = route.kind === "session" ? `session ${route.id}` : route.id;
+  const isSet = Object.values(filters).some(Boolean);
+  return html`<nav id="list" aria-label="Changes" data-held=${fresh ? "" : null}>
+    ${fresh && html`<button type="button" class="fresh" onClick=${() => desk.showFresh()}>↑ Show ${count(fresh.added, "new change")}</button>`}
+    ${!listed && html`<p class="empty">Loading…</p>`}
+    ${listed && !items.length && (isSet
+      ? html`<div class="empty"><p>No change matches the filters.</p><button type="button" onClick=${() => desk.clearFilters()}>Clear the filters</button></div>`
+      : html`<div class="empty only-narrow"><p>Nothing waits. What assistants change appears here.</p></div>`)}
+    ${grouped(items, dayKey).map((day) => html`<section key=${day.key}>
+      <h2>${dayName(day.time)} <span class="muted">${day.groups.reduce((sum, group) => sum + group.items.length, 0)}</span></h2>
+      <ul>${day.groups.map((group) => html`<${Group} key=${group.key} desk=${desk} group=${group} current=${current} sessions=${sessions} />`)}</ul>
+    </section>`)}
+    ${hasMore && html`<p class="more"><button type="button" onClick=${() => desk.more()}>Show earlier changes</button></p>`}
+  </nav>`;
+}
+
+// Show the row of the item and put the focus on it.
+export function focusRow(id) {
+  const row = document.querySelector(`#list a[data-id="${CSS.escape(id)}"]`);
+  if (!row?.checkVisibility()) return false;
+  row.focus({ preventScroll: true });
+  row.scrollIntoView({ block: "nearest" });
+  return true;
+}

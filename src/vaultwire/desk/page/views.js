@@ -1,0 +1,33 @@
+// The views of the vault at a glance: their names, and their code once one is opened.
+
+import { get } from "./api.js";
+import { html, useEffect, useState } from "./vendor/htm-preact-3.1.1.js";
+
+export const views = [
+  { name: "search", title: "Search" }, { name: "graph", title: "Graph" }, { name: "activity", title: "Activity" }, { name: "problems", title: "Problems" },
+];
+const NAMES = new Set([...views.map((view) => view.name), "note"]);
+
+export function isView(name) {
+  return NAMES.has(name);
+}
+
+function go(address) {
+  location.hash = address.replace(/^#/, "");
+}
+
+export async function loadTree() {
+  return (await import("./glance/tree.js")).renderTree;
+}
+
+export function GlanceView({ state }) {
+  const [name, ...rest] = state.route.id.split("/");
+  const [views, setViews] = useState(null);
+  const [fault, setFault] = useState("");
+  useEffect(() => {
+    import("./glance/index.js").then((glance) => setViews(glance.views)).catch((error) => setFault(`This view cannot be loaded: ${error.message}`));
+  }, []);
+  const found = views?.find((view) => view.name === name);
+  if (!found) return html`<p class="empty">${fault || "Loading…"}</p>`;
+  return html`<${found.View} key=${`${state.vault}/${state.route.id}`} api=${get} vault=${state.vault} go=${go} rest=${rest.join("/")} />`;
+}

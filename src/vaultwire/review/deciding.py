@@ -1,0 +1,241 @@
+"""What the person decides: keep, undo, accept, refuse; of one item, a part of it, or many. Each decision is logged.
+
+The journal comes first, then the log of decisions. If the program dies between them, no note is lost: the next look shows
+the change as made or undone, and only a mark or the words to the agent are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vaultwire.review import telling
+from vaultwire.review.entries import Entry
+from vaultwire.review.parts import hunk_count, in_the_form_of
+from vaultwire.review.timeline import Timeline
+from vaultwire.review.undoing import Undoing, done
+from vaultwire.review.undone_parts import whole_or_hunk
+from vaultwire.review.wording import counted, summary
+from vaultwire.vault.changes.change import Write
+from vaultwire.vault.errors import INVALID_ARGUMENTS, STALE_EDIT, VaultError
+from vaultwire.vault.holding.decisions import Decision, DecisionKind
+from vaultwire.vault.holding.proposals import Proposal
+from vaultwire.vault.vault import Vault
+
+_ACTIONS = ("keep", "unkeep", "undo", "accept", "refuse")
+
+
+class Deciding:
+    """The decisions of one vault."""
+
+    def __init__(self, vault: Vault, timeline: Timeline, undoing: Undoing) -> None:
+        self._vault = vault
+        self._timeline = timeline
+        self._undoing = undoing
+
+    def decide(
+        self,
+        entry: Entry,
+        action: str,
+        part: tuple[int | None, int | None],
+        edited: Mapping[str, str],
+        reason: str,
+        *,
+        dry_run: bool,
+    ) -> dict[str, Any]:
+        """Decide one item; ``part``: a file of it, and a hunk of that. Raises VaultError."""
+        _check_action(action)
+        file, hunk = part
+        if file is None and hunk is not None:
+            raise VaultError(INVALID_ARGUMENTS, "A hunk is one of a file: give file, too.", argument="file")
+        if action in ("accept", "refuse"):
+            proposal = _proposal_of(entry, action)
+            if file is not None:
+                raise VaultError(
+                    INVALID_ARGUMENTS, f"A proposal is decided as a whole; edit it to {action} a part.", argument="file"
+                )
+            if action == "refuse":
+                return self._refuse(entry, proposal, reason, dry_run=dry_run)
+            return self._accept(entry, proposal, edited, dry_run=dry_run)
+        _change_of(entry, action)
+        if action == "undo":
+            if file is None:
+                return self._undoing.undo([entry], dry_run=dry_run)
+            return self._undoing.undo_part(entry, file, hunk, dry_run=dry_run)
+        return self._keep([entry], part, is_kept=action == "keep", dry_run=dry_run)
+
+    def decide_many(self, entries: Sequence[Entry], action: str, reason: str, *, dry_run: bool) -> dict[str, Any]:
+        """Decide several items: all of them, or none if one of them stands in the way. Raises VaultError."""
+        _check_action(action)
+        if not entries:
+            return done("There is nothing to decide.")
+        if action in ("keep", "unkeep", "undo"):
+            for entry in entries:
+                _change_of(entry, action)
+            if action == "undo":
+                return self._undoing.undo(entries, dry_run=dry_run)
+            return self._keep(entries, (None, None), is_kept=action == "keep", dry_run=dry_run)
+        return self._decide_proposals(entries, action, reason, dry_run=dry_run)
+
+    # ------------------------------------------------------------------ keeping
+
+    def _keep(
+        self, entries: Sequence[Entry], part: tuple[int | None, int | None], *, is_kept: bool, dry_run: bool
+    ) -> dict[str, Any]:
+        kind: DecisionKind = "kept" if is_kept else "unkept"
+        decisions = []
+        for entry in entries:
+            author = entry.author
+            number = entry.change.id if entry.change is not None else 0
+            file, hunk = part
+            if file is not None:
+                detailed = next(self._vault.reviewing.detailed([number]))
+                whole_or_hunk(detailed, file, hunk)
+            decisions.append(Decision(kind, author.session, author.client, change=number, file=file, hunk=hunk))
+            if file is not None and is_kept and self._is_all_decided(entry, file, hunk):
+                decisions.append(Decision(kind, author.session, author.client, change=number))
+        if not dry_run:
+            self._vault.holding.decisions.add(*decisions)
+        named = (
+            f"change {entries[0].change.id if entries[0].change else 0}"
+            if len(entries) == 1
+            else counted(len(entries), "change")
+        )
+        what = named if part[0] is None else f"a part of {named}"
+        return done(f"{'Kept' if is_kept else 'Marked as not looked at:'} {what}.")
+
+    def _is_all_decided(self, entry: Entry, file: int, hunk: int | None) -> bool:
+        """Tell whether all parts of a change are kept or undone once this part is kept, too."""
+        number = entry.change.id if entry.change is not None else 0
+        detailed = next(self._vault.reviewing.detailed([number]))
+        undone = {(part.file, part.hunk) for part in entry.parts}
+        for index, step in enumerate(detailed.steps):
+            count = hunk_count(step.before, step.after) if isinstance(step, Write) else 0
+            for each in range(count) if count else [None]:
+                is_this = index == file and hunk in (None, each)
+                is_undone = bool(undone & {(index, each), (index, None)})
+                if not is_this and not is_undone and not self._timeline.kept(number, index, each):
+                    return False
+        return True
+
+    # ------------------------------------------------------------------ proposals
+
+    def _accept(self, entry: Entry, proposal: Proposal, edited: Mapping[str, str], *, dry_run: bool) -> dict[str, Any]:
+        texts = edited_bytes(proposal, edited)
+        if dry_run:
+            if self._timeline.is_stale(entry):
+                raise _stale(proposal)
+            return done(f"Accepting proposal {proposal.id} would {summary(entry.files, is_wish=True)}.", entry.files)
+        made = self._vault.holding.accept(proposal.id, texts)
+        kind: DecisionKind = "edited" if texts else "accepted"
+        text = telling.of_accept(proposal.id, made.id, is_edited=bool(texts))
+        self._log(kind, entry, proposal, made.id or None, text)
+        how = " as edited" if texts else ""
+        return done(
+            f"Accepted proposal {proposal.id}{how}: change {made.id}."
+            if made.id
+            else f"Accepted proposal {proposal.id}{how}; its files are like that already.",
+            made.files,
+            made,
+        )
+
+    def _refuse(self, entry: Entry, proposal: Proposal, reason: str, *, dry_run: bool) -> dict[str, Any]:
+        if dry_run:
+            return done(f"Refusing proposal {proposal.id} changes no file; its agent is told.")
+        self._vault.holding.refuse(proposal.id, reason)
+        self._log("refused", entry, proposal, None, telling.of_refusal(proposal.id, entry, reason))
+        return done(f"Refused proposal {proposal.id}.")
+
+    def _log(self, kind: DecisionKind, entry: Entry, proposal: Proposal, change: int | None, text: str) -> None:
+        author = entry.author
+        try:
+            self._vault.holding.decisions.add(
+                Decision(kind, author.session, author.client, change=change, proposal=proposal.id, by=change, text=text)
+            )
+        except OSError:  # it is decided; only its words to the agent are lost
+            pass
+
+    def _decide_proposals(self, entries: Sequence[Entry], action: str, reason: str, *, dry_run: bool) -> dict[str, Any]:
+        proposals = [(entry, _proposal_of(entry, action)) for entry in entries]
+        stale = {entry.id for entry in entries if action == "accept" and self._timeline.is_stale(entry)}
+        if stale:
+            conflicts = [
+                {"id": entry.id, "words": _stale(proposal).message, "changes": []}
+                for entry, proposal in proposals
+                if entry.id in stale
+            ]
+            possible = [entry.id for entry in entries if entry.id not in stale]
+            message = f"{len(stale)} of {len(entries)} proposals cannot be accepted, so none was."
+            if not dry_run:
+                raise VaultError(STALE_EDIT, message, conflicts=conflicts, possible=possible, files=[])
+            return {**done(message), "conflicts": conflicts, "possible": possible}
+        results = [
+            self._accept(entry, proposal, {}, dry_run=dry_run)
+            if action == "accept"
+            else self._refuse(entry, proposal, reason, dry_run=dry_run)
+            for entry, proposal in reversed(proposals)  # the oldest first
+        ]
+        files = [file for result in results for file in result["files"]]
+        verb = {"accept": "Accepted", "refuse": "Refused"}[action]
+        verb = f"Would have {verb.lower()}" if dry_run else verb
+        return {**done(f"{verb} {counted(len(results), 'proposal')}."), "files": files}
+
+
+def edited_bytes(proposal: Proposal, edited: Mapping[str, str]) -> dict[int, bytes]:
+    """Return the person's texts as bytes by the index of their step, without those that change nothing.
+
+    Line ends and BOM are those of the file as it was. Raises VaultError (INVALID_ARGUMENTS).
+    """
+    found: dict[int, bytes] = {}
+    for name, text in edited.items():
+        index = int(name) if str(name).isascii() and str(name).isdecimal() else -1
+        step = proposal.steps[index] if 0 <= index < len(proposal.steps) else None
+        if not isinstance(step, Write) or step.new is None:
+            raise VaultError(
+                INVALID_ARGUMENTS, f"File {name!r} of the proposal has no text to edit.", argument="edited"
+            )
+        data = in_the_form_of(step.before if step.old is not None and step.before else step.new.data, text)
+        if data != step.new.data:
+            found[index] = data
+    return found
+
+
+def _check_action(action: str) -> None:
+    if action not in _ACTIONS:
+        raise VaultError(INVALID_ARGUMENTS, f"{action!r} is no action: give {', '.join(_ACTIONS)}.", argument="action")
+
+
+def _change_of(entry: Entry, action: str) -> None:
+    if entry.change is not None:
+        if action == "keep" and entry.change.undone_by is not None:
+            message = (
+                f"Change {entry.change.id} was undone by change {entry.change.undone_by}; there is nothing to keep."
+            )
+            raise VaultError(INVALID_ARGUMENTS, message, argument="id")
+        return
+    number = entry.proposal.id if entry.proposal is not None else 0
+    state = "waits: accept or refuse it" if entry.waits else f"was {entry.state}; it changed nothing"
+    raise VaultError(INVALID_ARGUMENTS, f"Proposal {number} {state}.", argument="action")
+
+
+def _proposal_of(entry: Entry, action: str) -> Proposal:
+    if entry.proposal is None:
+        message = f"Change {entry.change.id if entry.change else 0} is made already: keep or undo it."
+        raise VaultError(INVALID_ARGUMENTS, message, argument="action")
+    if not entry.waits:
+        was = entry.state if entry.change is None else "accepted"
+        raise VaultError(
+            INVALID_ARGUMENTS,
+            f"Proposal {entry.proposal.id} was {was} already; there is nothing to {action}.",
+            argument="id",
+        )
+    return entry.proposal
+
+
+def _stale(proposal: Proposal) -> VaultError:
+    return VaultError(
+        STALE_EDIT,
+        f"A file of proposal {proposal.id} is not what the proposal was made from any more. "
+        "Look at what changed, then refuse it with that reason, or make the change yourself.",
+        id=proposal.id,
+    )

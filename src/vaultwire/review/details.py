@@ -1,0 +1,188 @@
+"""One item with the differences of its files, and the parts of them that are asked for later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from vaultwire.review.deciding import edited_bytes
+from vaultwire.review.diff import file_diff, hunks_of
+from vaultwire.review.entries import Entry
+from vaultwire.review.timeline import Timeline
+from vaultwire.review.undoing import Undoing
+from vaultwire.vault.changes.change import DetailedChange, Move, Step, Write
+from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.media_types import kind_of, media_type_of
+from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.vault import Vault
+
+# All files of an item together have so many rows at first; more come with ``hunks``.
+_MAX_ROWS = 2000
+# Of an item with more files, the first ones are shown.
+_MAX_FILES = 200
+_MAX_LINES = 2000
+
+
+class FileSides(NamedTuple):
+    """One file of an item before and after; ``target``: its new path if it is moved."""
+
+    path: VaultPath
+    before: bytes | None
+    after: bytes | None
+    target: VaultPath | None = None
+
+
+class Details:
+    """The items of one vault with their differences."""
+
+    def __init__(self, vault: Vault, timeline: Timeline, undoing: Undoing) -> None:
+        self._vault = vault
+        self._timeline = timeline
+        self._undoing = undoing
+
+    def item(self, entry: Entry) -> dict[str, Any]:
+        """Return an item with the difference of each file, and whether it can be undone."""
+        found = self._timeline.item(entry)
+        steps, contents = self._steps(entry)
+        rows, files = _MAX_ROWS, []
+        for index in range(min(len(steps), _MAX_FILES)):
+            view = self._view(entry, index, _sides(steps, contents, index), 0, rows)
+            rows = max(0, rows - sum(len(hunk["rows"]) for hunk in view["hunks"]))
+            if found["state"] == "stale":
+                view["now"] = self._now(steps[index])
+            files.append(view)
+        moves = [view for view in files if view["action"] == "move"]
+        if len(moves) == 1:
+            moves[0]["rewritten_links"] = sum(len(view["links"]) for view in files)
+        found |= {"files": files, "can_undo": False, "blocked_by": [], "conflict": ""}
+        if entry.change is not None:
+            obstacle = self._undoing.obstacle(entry)
+            if obstacle is None:
+                found["can_undo"] = True
+            else:
+                found["conflict"] = obstacle.message
+                found["blocked_by"] = [f"c{number}" for number in obstacle.details.get("changes", [])]
+        elif found["state"] == "stale":
+            found["conflict"] = "A file is not what this proposal was made from any more."
+        return found
+
+    def hunks(self, entry: Entry, file: int, first: int) -> dict[str, Any]:
+        """Return the difference of one file from a hunk on."""
+        sides = self._file(entry, file)
+        return self._view(entry, file, sides, max(0, first), _MAX_ROWS)
+
+    def lines(self, entry: Entry, file: int, first: int, last: int) -> dict[str, Any]:
+        """Return unchanged lines of the new text as rows, from one line to another, for what was folded."""
+        if first < 1 or last < first:
+            raise VaultError(
+                INVALID_ARGUMENTS, "Lines count from 1, and the first comes before the last.", argument="from"
+            )
+        sides = self._file(entry, file)
+        before, after = (plain_text(each or b"") for each in (sides.before, sides.after))
+        changed: set[int] = set()
+        shift: list[tuple[int, int]] = [(0, 0)]  # from which new line on the old one's number differs by how much
+        for hunk in hunks_of(before, after):
+            changed.update(range(hunk.new_start, hunk.new_end))
+            shift.append((hunk.new_end, hunk.end - hunk.new_end))
+        texts = after.split("\n")
+        last = min(last, first + _MAX_LINES - 1, len(texts) - (not texts[-1]))
+        rows = []
+        for place in range(first - 1, last):
+            if place not in changed:
+                old = place + next(by for start, by in reversed(shift) if start <= place)
+                part = {"t": texts[place], "op": "="}
+                rows.append({"kind": "same", "old": old + 1, "new": place + 1, "parts": [part]})
+        return {"rows": rows}
+
+    def text(self, entry: Entry, file: int) -> dict[str, Any]:
+        """Return the new text of a file, to edit."""
+        sides = self._file(entry, file)
+        if sides.after is None:
+            raise VaultError(INVALID_ARGUMENTS, f"{sides.path!r} has no new text.", argument="file")
+        return {"text": plain_text(sides.after)}
+
+    def bytes_of(self, entry: Entry, file: int, side: str) -> tuple[str, bytes | None]:
+        """Return the path and bytes of a file before ("old") or after ("new"); None where it is not there."""
+        if side not in ("old", "new"):
+            raise VaultError(INVALID_ARGUMENTS, f"{side!r} is no side: give old or new.", argument="side")
+        sides = self._file(entry, file)
+        return (sides.path, sides.before) if side == "old" else (sides.target or sides.path, sides.after)
+
+    def picture(self, entry: Entry, file: int, side: str) -> tuple[str, bytes]:
+        """Return the media type and bytes of a picture. Raises VaultError for other files, and where there is none."""
+        path, data = self.bytes_of(entry, file, side)
+        if kind_of(path) != "image":
+            raise VaultError(INVALID_ARGUMENTS, f"{path!r} is no picture.", argument="file")
+        if data is None:
+            raise VaultError(FILE_NOT_FOUND, f"{path!r} is not there on that side.", path=path)
+        return media_type_of(path) or "application/octet-stream", data
+
+    def preview(self, entry: Entry, file: int, text: str) -> dict[str, Any]:
+        """Return the difference that accepting an edited text would make."""
+        sides = self._file(entry, file)
+        if entry.proposal is None or not entry.waits:
+            raise VaultError(INVALID_ARGUMENTS, "Only a proposal that waits can be edited.", argument="id")
+        data = edited_bytes(entry.proposal, {str(file): text}).get(file, sides.after)
+        return {"file": self._view(entry, file, sides._replace(after=data), 0, _MAX_ROWS)}
+
+    # ------------------------------------------------------------------ parts
+
+    def _steps(self, entry: Entry) -> tuple[Sequence[Step], DetailedChange | None]:
+        if entry.change is not None:
+            detailed = next(self._vault.reviewing.detailed([entry.change.id]))
+            return detailed.steps, detailed
+        return (entry.proposal.steps if entry.proposal is not None else ()), None
+
+    def _file(self, entry: Entry, file: int) -> FileSides:
+        steps, detailed = self._steps(entry)
+        if not 0 <= file < len(steps):
+            raise VaultError(INVALID_ARGUMENTS, f"{entry.id} has no file {file}; they count from 0.", argument="file")
+        return _sides(steps, detailed, file)
+
+    def _view(self, entry: Entry, index: int, sides: FileSides, first: int, rows: int) -> dict[str, Any]:
+        view = file_diff(
+            sides.path,
+            sides.before,
+            sides.after,
+            resolve=self._vault.reviewing.resolver(),
+            first_hunk=first,
+            max_rows=rows,
+            target=sides.target,
+        )
+        view["index"] = index
+        view["state"] = self._state(entry, index, None)
+        for hunk in view["hunks"]:
+            hunk["state"] = self._state(entry, index, hunk["index"])
+        if view["hunk_count"] and view["state"] == "made" and view["next_hunk"] is None and not first:
+            states = {hunk["state"] for hunk in view["hunks"]}
+            if len(states) == 1:
+                view["state"] = states.pop()
+        return view
+
+    def _state(self, entry: Entry, file: int, hunk: int | None) -> str:
+        if entry.change is None:
+            return "waiting"
+        if entry.change.undone_by is not None:
+            return "undone"
+        if any(part.file == file and part.hunk in (None, hunk) for part in entry.parts):
+            return "undone"
+        return "kept" if self._timeline.kept(entry.change.id, file, hunk) else "made"
+
+    def _now(self, step: Step) -> dict[str, Any] | None:
+        """Return what was changed, since a proposal was made, in the file that it began with; None for nothing."""
+        path = step.source if isinstance(step, Move) else step.path
+        before = step.before if isinstance(step, Write) else None
+        now = self._vault.reviewing.now_at(path)
+        if isinstance(step, Move) or before == now:
+            return None
+        return file_diff(path, before, now)
+
+
+def _sides(steps: Sequence[Step], detailed: DetailedChange | None, index: int) -> FileSides:
+    step = steps[index]
+    if isinstance(step, Write):
+        return FileSides(step.path, step.before, step.after)
+    content = None if detailed is None else detailed.contents[index]
+    data = None if content is None else content.data
+    return FileSides(step.source, data, data, step.target)

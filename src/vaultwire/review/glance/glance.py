@@ -1,0 +1,211 @@
+"""A vault at a glance: searches, one note, the graph of links, activity and problems, as plain dicts. It changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from vaultwire.review.glance import activity as counting
+from vaultwire.review.glance.layout import lay_out
+from vaultwire.review.glance.marking import marked, words_of
+from vaultwire.review.glance.rendering import note_address, to_tree
+from vaultwire.vault.disk.paths import is_canvas, is_note
+from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
+from vaultwire.vault.link_graph import LinkGraph
+from vaultwire.vault.value_types import Hit, VaultPath
+from vaultwire.vault.vault import Vault
+
+Records = Callable[[datetime], Iterable[Mapping[str, Any]]]
+"""Returns the records of the audit log since a time, at least."""
+
+MOST_LINKS = 200
+"""Backlinks and outgoing links of a note that are shown."""
+MOST_NODES, MOST_EDGES = 20_000, 100_000
+"""Of the graph. A larger one has the notes with the most links."""
+_MOST_CHANGES = 20_000
+_MOST_DAYS = 92
+_MOST_HITS, _MOST_PROBLEMS = 100, 500
+_MOST_QUERY = 1_000
+_MOST_CANVAS = 20_000
+
+
+class Glance:
+    """Answers the person's questions about one vault."""
+
+    def __init__(self, vault: Vault, audit: Records | None = None) -> None:
+        """``audit``: the audit log, None if none is kept."""
+        self._vault = vault
+        self._audit = audit
+        self._drawn: tuple[LinkGraph, dict[str, Any]] | None = None
+
+    def search(self, q: str, limit: int = 30) -> dict[str, Any]:
+        """Return the notes that match, with their lines in parts. Without a query: the notes that changed last.
+
+        A query that cannot be read is no error here, because a person is still typing: ``problem`` says what is wrong.
+        """
+        limit = max(1, min(limit, _MOST_HITS))
+        answer: dict[str, Any] = {"query": q, "notes": [], "total": 0, "is_exact": True, "problem": "", "hints": []}
+        if not q.strip():
+            recent = self._vault.overview.recent("", limit)
+            answer["notes"] = [self._found(note.path) for note in recent.notes]
+            return answer | {"total": recent.total, "is_recent": True}
+        if len(q) > _MOST_QUERY:
+            return answer | {"problem": f"A search has at most {_MOST_QUERY:,} characters."}
+        try:
+            found = self._vault.search(q, "", 0, limit)
+            given = self._vault.search_help(q, "", limit, found)
+        except VaultError as error:
+            return answer | {"problem": error.message}
+        words = words_of(q)
+        hits = given.hits if given and given.hits else found.hits
+        answer["notes"] = [self._hit(hit, words) for hit in hits]
+        if given:
+            answer["hints"] = [*given.hints, *[f"Did you mean the note {path}?" for path in given.names]]
+        if found.so_far:
+            so_far = f"{found.so_far.indexed:,} of {found.so_far.notes:,} notes can be found so far."
+            answer["hints"] = [so_far, *answer["hints"]]
+        return answer | {"total": found.total, "is_exact": found.total_is_exact}
+
+    def _found(self, path: str) -> dict[str, Any]:
+        return {"path": path, "href": self._address(path), "lines": [], "matches": 0, "missing": []}
+
+    def _hit(self, hit: Hit, words: list[str]) -> dict[str, Any]:
+        lines = [
+            {"line": line.number, "href": self._address(hit.path, line.number), "parts": marked(line.text, words)}
+            for line in hit.lines
+        ]
+        return self._found(hit.path) | {"lines": lines, "matches": hit.matches, "missing": [*hit.missing]}
+
+    def _address(self, path: str, line: int = 0) -> str:
+        return note_address(self._vault.name, path, line)
+
+    def note(self, path: str) -> dict[str, Any]:
+        """Return one note, rendered, with its links in both directions. Raises VaultError as ``Vault.read`` does."""
+        if not path:
+            raise VaultError(FILE_NOT_FOUND, "Give the path of a note.", path=path)
+        note = self._vault.read(path)
+        outgoing = [] if is_canvas(note.path) else self._vault.links(note.path)[1]
+        backlinks = self._vault.backlinks(note.path)
+        targets = {link.linktext: link.target for link in outgoing}
+        if is_canvas(note.path):
+            tree: list[Any] = [["pre", {}, [["code", {}, [note.text[:_MOST_CANVAS]]]]]]
+        else:
+            tree = to_tree(note.text, targets.get, vault=self._vault.name)
+        changed = datetime.fromtimestamp(note.modified_ns / 1e9).astimezone()
+        return {
+            "path": note.path,
+            "name": note.path.rpartition("/")[2].removesuffix(".md"),
+            "tree": tree,
+            "problems": note.problems[:MOST_LINKS],
+            "changed": changed.isoformat(timespec="seconds"),
+            "backlinks": [
+                {
+                    "path": link.source,
+                    "line": link.line,
+                    "href": self._address(link.source, link.line),
+                    "text": link.text[:300],
+                }
+                for link in backlinks.page(0, MOST_LINKS)
+            ],
+            "backlink_count": len(backlinks),
+            "links": [
+                {
+                    "text": link.display or link.linktext,
+                    "path": link.target,
+                    "line": link.line,
+                    "href": self._address(link.target) if link.target and is_note(link.target) else None,
+                }
+                for link in outgoing[:MOST_LINKS]
+            ],
+            "link_count": len(outgoing),
+            "obsidian": self._address(note.path),
+        }
+
+    def graph(self) -> dict[str, Any]:
+        """Return notes with their places on a plane, and the links between them; the same as long as no link changes."""
+        graph = self._vault.overview.link_graph()
+        if self._drawn is None or self._drawn[0] is not graph:
+            self._drawn = (graph, _drawn(*graph.between_notes()))
+        return self._drawn[1]
+
+    def activity(self, days: int = 7) -> dict[str, Any]:
+        """Return who wrote what in the last days, and who read what, as far as that is on record."""
+        days = max(1, min(days, _MOST_DAYS))
+        now = datetime.now().astimezone()
+        first = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        since = int(first.timestamp() * 1e9)
+        latest = self._vault.history.latest("", _MOST_CHANGES, None)
+        changes = [change for change in latest if change.time_ns >= since]
+        answer: dict[str, Any] = {
+            "days": [(first.date() + timedelta(number)).isoformat() for number in range(days)],
+            "written": counting.summed(counting.writes(changes, None)),
+            "changes": len(changes),
+            "read": None,
+            "note": "Reads are recorded only when the server runs with --audit.",
+        }
+        if self._audit is not None:
+            shown = set(answer["days"])
+            found = counting.reads(self._audit(first), None, self._may_see)
+            kept = {key: count for key, count in found.items() if key[1] in shown}
+            answer["read"] = counting.summed(type(found)(kept))
+            answer["note"] = ""
+        return answer
+
+    def _may_see(self, path: VaultPath) -> bool:
+        return not self._vault.hides_some or self._vault.has_file(path)
+
+    def problems(self, offset: int = 0, limit: int = 200) -> dict[str, Any]:
+        """Return what is wrong in notes and canvases, from file number ``offset`` on. ``next``: the offset to go on from."""
+        limit = max(1, min(limit, _MOST_PROBLEMS))
+        suspects = self._vault.files_to_check("")
+        found, position, total = self._vault.check_all(suspects, max(0, offset), limit)
+        kinds: dict[str, list[dict[str, Any]]] = {}
+        count = 0
+        for path, findings in found:
+            for finding in findings:
+                if count == 2 * limit:  # all findings of the last file may be a thousand
+                    break
+                count += 1
+                kinds.setdefault(finding.kind, []).append(
+                    {
+                        "path": path,
+                        "line": finding.line,
+                        "href": self._address(path, finding.line),
+                        "message": finding.message,
+                        "is_error": finding.is_error,
+                    }
+                )
+        ranked = sorted(kinds.items(), key=lambda item: (not item[1][0]["is_error"], item[0]))
+        return {
+            "kinds": [{"kind": kind, "problems": problems} for kind, problems in ranked],
+            "count": count,
+            "files": total,
+            "checked": position,
+            "next": position if position < total else None,
+        }
+
+
+def _drawn(paths: list[VaultPath], links: list[tuple[int, int]]) -> dict[str, Any]:
+    counts = [0] * len(paths)
+    for one, other in links:
+        counts[one] += 1
+        counts[other] += 1
+    kept = sorted(sorted(range(len(paths)), key=lambda number: -counts[number])[:MOST_NODES])
+    places = {number: place for place, number in enumerate(kept)}
+    shown = [(places[one], places[other]) for one, other in links if one in places and other in places][:MOST_EDGES]
+    tops = [paths[number].partition("/")[0] if "/" in paths[number] else "" for number in kept]
+    folders = sorted(set(tops))
+    numbers = {folder: number for number, folder in enumerate(folders)}
+    points = lay_out([numbers[top] for top in tops], shown)
+    return {
+        "folders": folders,
+        "nodes": [
+            [paths[number], numbers[top], *point, counts[number]]
+            for number, top, point in zip(kept, tops, points, strict=True)
+        ],
+        "edges": [end for pair in shown for end in pair],
+        "notes": len(paths),
+        "links": len(links),
+        "is_cut": len(kept) < len(paths) or len(shown) < len(links),
+    }

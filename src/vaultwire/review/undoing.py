@@ -1,0 +1,200 @@
+"""Undo of changes and parts of them, with what stands in the way in words. Each undo is a change of the person's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from vaultwire.review import telling
+from vaultwire.review.entries import Entry
+from vaultwire.review.marks import UndonePart
+from vaultwire.review.timeline import Timeline
+from vaultwire.review.undone_parts import is_nothing, only_part, parts_of, what_is_left, whole_or_hunk
+from vaultwire.review.wording import summary
+from vaultwire.vault.changes.change import Change, DetailedChange, FileChange, Step, files_of, paths_of
+from vaultwire.vault.changes.undo import UndoConflict
+from vaultwire.vault.errors import UNDO_CONFLICT, VaultError
+from vaultwire.vault.holding.decisions import Decision
+from vaultwire.vault.vault import Vault
+
+_MAX_NAMED = 10
+
+
+class Undoing:
+    """Undo in one vault."""
+
+    def __init__(self, vault: Vault, timeline: Timeline) -> None:
+        self._vault = vault
+        self._reviewing = vault.reviewing
+        self._timeline = timeline
+
+    def undo(self, entries: Sequence[Entry], *, dry_run: bool) -> dict[str, Any]:
+        """Undo changes together. A conflict is a VaultError (UNDO_CONFLICT with ``conflicts`` and ``possible``)."""
+        numbers = [entry.change.id for entry in entries if entry.change is not None]
+        try:
+            if dry_run:
+                return _would(self._plan(numbers)[0], _named(numbers))
+            with self._reviewing.locked():
+                steps, changes = self._plan(numbers)
+                made = self._reviewing.make(steps, tuple(change.id for change in changes))
+                undone = [self._timeline.entry(f"c{change.id}") for change in changes]
+                self._log(*(_decision(entry, made, telling.of_undo(entry)) for entry in undone))
+        except UndoConflict as error:
+            return _refuse(error.message, _conflicts(error), error.possible, dry_run=dry_run)
+        except VaultError as error:
+            if error.code != UNDO_CONFLICT:
+                raise
+            return _refuse(error.message, [_conflict(error, numbers)], [], dry_run=dry_run)
+        return done(f"Undid {_named([change.id for change in changes])}.", made.files, made)
+
+    def undo_part(self, entry: Entry, file: int, hunk: int | None, *, dry_run: bool) -> dict[str, Any]:
+        """Undo one file of a change, or one hunk. Raises VaultError as ``undo`` does, INVALID_ARGUMENTS."""
+        number = entry.change.id if entry.change is not None else 0
+        try:
+            if dry_run:
+                steps, _, path = self._plan_part(number, file, hunk)
+                return _would(steps, f"that part of change {number} in {path}")
+            with self._reviewing.locked():
+                steps, parts, path = self._plan_part(number, file, hunk)
+                entry = self._timeline.entry(f"c{number}")
+                made = self._reviewing.make(steps, () if parts else (number,))
+                text = telling.of_undo(entry, path if parts else "", is_part=hunk is not None)
+                told = _decision(entry, made, text, parts[0] if parts else None)
+                self._log(told, *(_decision(entry, made, "", each) for each in parts[1:]))
+        except UndoConflict as error:
+            return _refuse(error.message, _conflicts(error), [], dry_run=dry_run)
+        except VaultError as error:
+            if error.code != UNDO_CONFLICT:
+                raise
+            return _refuse(error.message, [_conflict(error, [number])], [], dry_run=dry_run)
+        what = f"change {number}" if hunk is None or not parts else f"a hunk of change {number}"
+        return done(f"Undid {what}{f' in {path}' if parts else ''}.", made.files, made)
+
+    def obstacle(self, entry: Entry) -> VaultError | None:
+        """Return why a change cannot be undone now, None if it can. ``details["changes"]`` are those in the way."""
+        if entry.change is None:
+            return VaultError(UNDO_CONFLICT, "There is no change to undo.", changes=[])
+        try:
+            self._plan([entry.change.id])
+        except VaultError as error:
+            return error
+        return None
+
+    # ------------------------------------------------------------------ planning
+
+    def _plan(self, numbers: Collection[int]) -> tuple[list[Step], list[Change]]:
+        for number in numbers:
+            self._refuse_part_of_undone(self._timeline.entry(f"c{number}"), numbers)
+
+        def left(detailed: DetailedChange, undone: Collection[int]) -> DetailedChange:
+            parts = self._timeline.entry(f"c{detailed.change.id}").parts
+            return what_is_left(detailed, [part for part in parts if part.by not in undone])
+
+        plan = self._reviewing.plan_undo(sorted(numbers), left)
+        return plan.steps, plan.changes
+
+    def _refuse_part_of_undone(self, entry: Entry, numbers: Collection[int]) -> None:
+        """Refuse to bring back a part of a change while all of that change is undone: it would be there half."""
+        if entry.undid_part_of is None or entry.change is None:
+            return
+        whole = self._timeline.entry(f"c{entry.undid_part_of}").change
+        by = whole.undone_by if whole is not None else None
+        if whole is None or by is None or by in numbers:
+            return
+        raise VaultError(
+            UNDO_CONFLICT,
+            f"Change {entry.change.id} undid a part of change {whole.id}, and change {by} undid the rest. "
+            f"Undo change {by} first.",
+            id=entry.change.id,
+            changes=[by],
+        )
+
+    def _plan_part(self, number: int, file: int, hunk: int | None) -> tuple[list[Step], list[UndonePart], str]:
+        """Return the steps, the parts they undo (none: it is all that is left of the change), and the path of the file."""
+        entry = self._timeline.entry(f"c{number}")
+        detailed = next(self._reviewing.detailed([number]))
+        hunk = whole_or_hunk(detailed, file, hunk)
+        if entry.change is not None and entry.change.undone_by is not None:
+            return self._plan([number])[0], [], ""  # raises: it was undone already
+        part = only_part(detailed, entry.parts, file, hunk)
+        path = paths_of(detailed.steps[file])[-1]
+        after = what_is_left(detailed, (*entry.parts, UndonePart(file, hunk, 0)))
+        if all(map(is_nothing, after.steps)):
+            return self._plan([number])[0], [], path
+        steps = self._reviewing.plan_part(part, file)
+        if not steps:
+            message = f"Nothing is left of this part of change {number} in {path!r}."
+            raise VaultError(UNDO_CONFLICT, message, id=number, changes=[])
+        return steps, parts_of(detailed, entry.parts, file, hunk), path
+
+    def _log(self, *decisions: Decision) -> None:
+        try:
+            self._vault.holding.decisions.add(*decisions)
+        except OSError:  # the change is made and in the journal: only its words to the agent are lost
+            pass
+
+
+def done(message: str, files: Sequence[FileChange] = (), made: Change | None = None) -> dict[str, Any]:
+    """Return the answer to a decision. ``made``: the change it made, which undoes the decision when it is undone."""
+    number = None if made is None or made.id == 0 else made.id
+    return {
+        "message": message,
+        "change": number,
+        "undo": number,
+        "conflicts": [],
+        "possible": [],
+        "files": [{"action": file.kind, "path": file.path, "to": file.target} for file in files],
+    }
+
+
+def _would(steps: Sequence[Step], what: str) -> dict[str, Any]:
+    files = files_of(tuple(steps))
+    words = summary(files, is_wish=True)
+    return done(f"Undoing {what} would {words}. What was edited elsewhere since then stays.", files)
+
+
+def _refuse(message: str, conflicts: list[dict[str, Any]], possible: list[int], *, dry_run: bool) -> dict[str, Any]:
+    ids = [f"c{number}" for number in possible]
+    if not dry_run:
+        raise VaultError(UNDO_CONFLICT, message, conflicts=conflicts, possible=ids, files=[])
+    return {**done(message), "conflicts": conflicts, "possible": ids}
+
+
+def _conflicts(error: UndoConflict) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"c{each.id}",
+            "words": f"Change {each.id} {each.reason}.",
+            "changes": [f"c{one}" for one in each.changes],
+        }
+        for each in error.refused
+    ]
+
+
+def _conflict(error: VaultError, numbers: Collection[int]) -> dict[str, Any]:
+    number = error.details.get("id", next(iter(numbers), 0))
+    return {
+        "id": f"c{number}",
+        "words": error.message,
+        "changes": [f"c{one}" for one in error.details.get("changes", [])],
+    }
+
+
+def _decision(entry: Entry, made: Change, text: str, part: UndonePart | None = None) -> Decision:
+    return Decision(
+        "undone",
+        entry.author.session,
+        entry.author.client,
+        change=entry.change.id if entry.change is not None else None,
+        proposal=entry.proposal.id if entry.proposal is not None else None,
+        file=None if part is None else part.file,
+        hunk=None if part is None else part.hunk,
+        by=made.id,
+        text=text,
+    )
+
+
+def _named(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, sorted(numbers)[:_MAX_NAMED]))
+    more = f" and {len(numbers) - _MAX_NAMED} more" if len(numbers) > _MAX_NAMED else ""
+    return f"change{'' if len(numbers) == 1 else 's'} {shown}{more}"
