@@ -85,7 +85,7 @@ class DeskApi:
             "note": lambda given: self._glance(given).note(given.get("path", "")),
             "graph": lambda given: self._glance(given).graph(),
             "activity": lambda given: self._glance(given).activity(),
-            "problems": lambda given: self._glance(given).problems(),
+            "problems": lambda given: self._glance(given).problems(_number(given, "offset", 0)),
         }
         self._post: dict[str, Callable[[dict[str, Any]], Call]] = {
             "decide": self._decide,

@@ -12,12 +12,13 @@ from vaultwire.review.glance.marking import marked, words_of
 from vaultwire.review.glance.rendering import note_address, to_tree
 from vaultwire.vault.disk.paths import is_canvas, is_note
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
-from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.value_types import Hit, VaultPath
 from vaultwire.vault.vault import Vault
 
 Records = Callable[[datetime], Iterable[Mapping[str, Any]]]
 """Returns the records of the audit log since a time, at least."""
+
+_Drawing = tuple[list[VaultPath], list[tuple[int, int]]]
 
 MOST_LINKS = 200
 """Backlinks and outgoing links of a note that are shown."""
@@ -37,7 +38,7 @@ class Glance:
         """``audit``: the audit log, None if none is kept."""
         self._vault = vault
         self._audit = audit
-        self._drawn: tuple[LinkGraph, dict[str, Any]] | None = None
+        self._drawn: tuple[_Drawing, dict[str, Any]] | None = None
 
     def search(self, q: str, limit: int = 30) -> dict[str, Any]:
         """Return the notes that match, with their lines in parts. Without a query: the notes that changed last.
@@ -124,10 +125,11 @@ class Glance:
 
     def graph(self) -> dict[str, Any]:
         """Return notes with their places on a plane, and the links between them; the same as long as no link changes."""
-        graph = self._vault.overview.link_graph()
-        if self._drawn is None or self._drawn[0] is not graph:
-            self._drawn = (graph, _drawn(*graph.between_notes()))
-        return self._drawn[1]
+        drawing = self._vault.overview.link_graph().between_notes()
+        drawn = self._drawn
+        if drawn is None or drawn[0] != drawing:
+            drawn = self._drawn = (drawing, _drawn(*drawing))
+        return drawn[1]
 
     def activity(self, days: int = 7) -> dict[str, Any]:
         """Return who wrote what in the last days, and who read what, as far as that is on record."""

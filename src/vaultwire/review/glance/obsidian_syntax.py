@@ -12,6 +12,7 @@ from vaultwire.markdown.patterns import compile_pattern
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.ruler import RuleOptionsType
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_core import StateCore
     from markdown_it.rules_inline import StateInline
@@ -42,7 +43,7 @@ def use_obsidian(parser: MarkdownIt) -> None:
         ("block_id", _block_id),
     ):
         inline.before("link", name, rule)
-    interrupts = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     block.before("fence", "comment_block", _comment_block, interrupts)
     block.before("fence", "math_block", _math_block, interrupts)
     block.before("reference", "footnote_definition", _definition, {"alt": ["paragraph", "reference"]})
