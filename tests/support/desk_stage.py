@@ -58,7 +58,11 @@ def file_of(path: str, old: str | None, new: str | None, **more: Any) -> Item:
     view: Item = {"index": 0, "action": action, "path": path, "to": None, "kind": "note", "is_new": old is None}
     view |= {"added": sum(hunk["new_lines"] for hunk in hunks), "removed": sum(hunk["old_lines"] for hunk in hunks)}
     view |= {"rewritten_links": 0, "notices": [], "properties": [], "links": [], "nodes": []}
-    return view | {"hunks": hunks, "hunk_count": len(hunks), "next_hunk": None, "_new": new or "", "_old": old or ""} | more
+    return (
+        view
+        | {"hunks": hunks, "hunk_count": len(hunks), "next_hunk": None, "_new": new or "", "_old": old or ""}
+        | more
+    )
 
 
 def _same(old: int, new: int, text: str) -> Item:
@@ -102,7 +106,14 @@ class DeskStage:
 
     def add(self, id_: str, *files: Item, time: str = "2026-03-02T14:02:00+00:00", **more: Any) -> Item:
         """Add an item with these files, tell the page, and return it."""
-        item: Item = {"id": id_, "vault": self.vaults[0], "time": time, "client": "Claude", "session": "s1", "label": ""}
+        item: Item = {
+            "id": id_,
+            "vault": self.vaults[0],
+            "time": time,
+            "client": "Claude",
+            "session": "s1",
+            "label": "",
+        }
         waits = id_.startswith("p")
         item |= {"kind": "held" if waits else "change", "state": "waiting" if waits else "made", "tool": "edit_note"}
         item |= {"is_reviewed": False, "undoes": [], "undone_by": None, "change": None, "reason": ""}
@@ -159,7 +170,9 @@ class DeskStage:
     def post(self, to: BaseHTTPRequestHandler) -> None:
         body = json.loads(to.rfile.read(int(to.headers["Content-Length"])))
         if to.headers["X-Vaultwire-Desk"] != "token":
-            self._json(to, 403, {"error": {"code": "FORBIDDEN", "message": "This is not the desk's own page.", "details": {}}})
+            self._json(
+                to, 403, {"error": {"code": "FORBIDDEN", "message": "This is not the desk's own page.", "details": {}}}
+            )
         elif to.path.endswith("/preview"):
             file = self.items[body["id"]]["files"][body["file"]]
             self._json(to, 200, {"file": file_of(file["path"], file.get("_now", file["_old"]), body["text"])})
@@ -175,11 +188,15 @@ class DeskStage:
             self.tell()
 
     def _decide(self, body: Item) -> Item:
-        ids = body.get("ids") or ([body["id"]] if "id" in body else [each for each in self.items if each.startswith("c")])
+        ids = body.get("ids") or (
+            [body["id"]] if "id" in body else [each for each in self.items if each.startswith("c")]
+        )
         action, made = body["action"], None
         for item in [self.items[each] for each in ids if each in self.items]:
             if body.get("hunk") is not None:
-                item["files"][body["file"]]["hunks"][body["hunk"]]["state"] = {"undo": "undone", "keep": "kept"}.get(action, "made")
+                item["files"][body["file"]]["hunks"][body["hunk"]]["state"] = {"undo": "undone", "keep": "kept"}.get(
+                    action, "made"
+                )
                 item["state"] = "undone in part" if action == "undo" else item["state"]
             elif action in ("keep", "unkeep"):
                 item["is_reviewed"] = action == "keep"
@@ -189,7 +206,13 @@ class DeskStage:
                 item["state"] = "accepted as edited"
         if action in ("undo", "accept"):
             made = 900 + len(self.decisions)
-        words = {"keep": "Kept", "unkeep": "No longer kept:", "undo": "Undid", "accept": "Accepted", "refuse": "Refused"}[action]
+        words = {
+            "keep": "Kept",
+            "unkeep": "No longer kept:",
+            "undo": "Undid",
+            "accept": "Accepted",
+            "refuse": "Refused",
+        }[action]
         return {"message": f"{words} {', '.join(ids)}.", "change": made, "undo": made, "conflicts": [], "files": []}
 
     def _start(self, _: Item) -> Item:
@@ -266,7 +289,9 @@ class DeskStage:
                 return
 
     def _json(self, to: BaseHTTPRequestHandler, status: int, answer: Any) -> None:
-        body = json.dumps(answer if answer is not None else {"error": {"code": "NOT_FOUND", "message": "There is no such change."}})
+        body = json.dumps(
+            answer if answer is not None else {"error": {"code": "NOT_FOUND", "message": "There is no such change."}}
+        )
         self._send(to, status, body.encode(), "application/json")
 
     @staticmethod

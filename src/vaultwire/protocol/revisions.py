@@ -36,6 +36,7 @@ class Revision:
         "asks_in_results",
         "batches",
         "completions",
+        "extensions",
         "name",
         "primed_streams",
         "resource_not_found",
@@ -54,6 +55,9 @@ class Revision:
         self.batches = name == "2025-03-26"
         # `completion/complete` is older than the capability that announces it.
         self.completions = name >= "2025-03-26"
+        # Clients declare extensions in `capabilities.extensions` from 2025-11-25 on, some with the one before, too. What an
+        # extension adds stands in `_meta` of tools, which came with 2025-06-18.
+        self.extensions = name >= "2025-06-18"
         # `title` on resources, templates, prompts and their arguments, and `lastModified` among annotations.
         self.titles = name >= "2025-06-18"
         # 2026-07-28, "Resources", "Error handling": the older number must not be sent any more.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import MCP, known_name
+from vaultwire.server.apps.extension import has_apps, listed_meta, view_in, view_of
 from vaultwire.server.results import (
     LISTING,
     POLICY_DENIED,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.server.apps.view_data import ViewData
     from vaultwire.server.features import Features
     from vaultwire.server.middleware import Middleware
     from vaultwire.server.results import Answer
@@ -87,6 +89,7 @@ class Handlers:
         self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
         self.toolset = toolset.over(self.vaults.names)
         self._features: Features | None = None
+        self._view_data: ViewData | None = None
         self._policy = policy
         self._seconds = seconds
         self._prompts_folder = prompts_folder
@@ -176,6 +179,13 @@ class Handlers:
             self._features = make_features(self.vaults, self._prompts_folder)
         return self._features
 
+    def _all_views(self) -> ViewData:
+        if self._view_data is None:  # as above
+            from vaultwire.server.apps.view_data import ViewData  # noqa: PLC0415 - only for clients with views
+
+            self._view_data = ViewData(self.vaults)
+        return self._view_data
+
     def offered(self, peer: Peer) -> list[dict[str, Any]]:
         """Return the tools that the client may call."""
         tools = self.toolset.descriptions.values()
@@ -222,7 +232,10 @@ class Handlers:
                 )
             start = names.index(cursor)
         end = start + TOOLS_PER_PAGE
-        result: JsonObject = {"tools": [to_listed(each, request.revision, dialect) for each in shown[start:end]]}
+        tools = [to_listed(each, request.revision, dialect) for each in shown[start:end]]
+        if has_apps(request, dialect):
+            tools = [each | listed_meta(shown[place]) for place, each in enumerate(tools, start)]
+        result: JsonObject = {"tools": tools}
         if end < len(shown):
             result["nextCursor"] = shown[end]["name"]
         if request.revision.stateless:
@@ -276,6 +289,7 @@ class Handlers:
         description = self.toolset.describe(name) or self.describe(name)
         tool = None if description is None else description["name"]
         wording = Wording(request.revision, dialect, tool, self.toolset.descriptions, arguments.get("path"))
+        wording.has_views = has_apps(request, dialect)
         if description is None:
             known = ", ".join(dialect.list_name(other["name"]) for other in self._listed(request.peer, dialect))
             message = f"Unknown tool: {name[:80]!r} (there are: {known})"
@@ -308,6 +322,11 @@ class Handlers:
             may_read = self.describe("read_note") is not None and self._may_read_by("read_note", request)
             used = self.vaults.used_by(request.peer, vault, name, may_read_notes=may_read)
             hint = self.vaults.hint(vault)
+            view = view_of(description) if wording.has_views else None
+            if view is not None:
+                wording.view = lambda data: self._all_views().of(
+                    view, vault, arguments, data, lambda tool: self._may_read_by(tool, request)
+                )
             return run_tool(self.toolset.tool(name), description, arguments, used, wording, hint, client)
 
         def give_up(code: str, message: str) -> Answer:
@@ -328,9 +347,13 @@ class Handlers:
 
     # ------------------------------------------------------------------ resources, prompts, completions
 
-    def _answer_feature(self, request: Request, _: Dialect) -> Job:
+    def _answer_feature(self, request: Request, dialect: Dialect) -> Job:
         def give_up(code: str, message: str) -> Answer:
             return Refusal(jsonrpc.INTERNAL_ERROR, message, {"errorCode": code})
+
+        view = view_in(request.params.get("uri")) if request.method == "resources/read" else None
+        if view is not None and has_apps(request, dialect):
+            return self._view_job(view, request, give_up)
 
         def run(client: Client) -> Answer:
             features = self._all_features()
@@ -352,6 +375,22 @@ class Handlers:
             self._seconds[_FEATURES[request.method]],
             changes_vault=False,
         )
+
+    def _view_job(self, view: str, request: Request, give_up: Callable[[str, str], Answer]) -> Job:
+        """Return the reading of a view's page. It holds no note, and is there for who may read notes, as every resource."""
+
+        def run(_: Client) -> Answer:
+            self.vaults.load()
+            from vaultwire.server.apps.pages import contents_of  # noqa: PLC0415 - only for clients with views
+            from vaultwire.server.features.one_vault import caching  # noqa: PLC0415 - loaded by now
+
+            if not self._may_read_by(READING, request):
+                refused = f"The policy of this server does not allow {READING}, so it does not allow {request.method} here either."
+                return to_refusal(VaultError(POLICY_DENIED, refused), request)
+            contents = contents_of(view, request.params["uri"])
+            return Result({"contents": [contents], **caching(request.revision, _TOOLS_TTL_MS)})
+
+        return Job(request.method, run, give_up, self._seconds["file"], changes_vault=False)
 
     def _may_read_by(self, tool: str, request: Request) -> bool:
         """Tell whether the client may call a tool that reads."""

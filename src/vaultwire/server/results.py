@@ -7,12 +7,13 @@ import time
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import BARE, ENVELOPE
+from vaultwire.server.apps.extension import DATA
 from vaultwire.toolkit.lean import lean_hints, lean_schema, lean_text
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VAULT_NOT_FOUND, WRITE_FAILED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Callable, Container, Mapping
     from typing import Any, TypeAlias
 
     from vaultwire.protocol.dialects import Dialect
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 class Wording:
     """Makes the answer of one call, by its revision and dialect, with the time that it took."""
 
-    __slots__ = ("_dialect", "_known", "_path", "_revision", "_started", "_tool")
+    __slots__ = ("_dialect", "_known", "_path", "_revision", "_started", "_tool", "has_views", "view")
 
     def __init__(
         self, revision: Revision, dialect: Dialect, tool: str | None, known: Container[str], path: Any = None
@@ -75,6 +76,9 @@ class Wording:
         self._revision = revision
         self._dialect = dialect
         self._started = time.perf_counter()
+        self.has_views = False
+        self.view: Callable[[Mapping[str, Any]], JsonObject | None] | None = None
+        """Makes of the tool's data what the tool's view shows; None where there is no view."""
 
     def result(self, outcome: Outcome[Any], description: Mapping[str, Any]) -> Result:
         """Return the result for a tool's outcome."""
@@ -91,6 +95,9 @@ class Wording:
         meta = result["_meta"] = self._meta()
         if self._dialect.facts:
             meta |= {name: data[fact] for fact, name in self._dialect.facts.items() if fact in data}
+        shown = None if self.view is None else self.view(data)
+        if shown is not None:
+            meta[DATA] = shown
         return Result(result)
 
     def failure(self, code: str, message: str, details: Mapping[str, Any]) -> Answer:
