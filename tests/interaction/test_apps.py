@@ -126,10 +126,10 @@ def test_a_view_shows_nothing_that_the_client_may_not_read(
 ) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text('[tools]\ndeny = ["read_note"]\n')
-    client = connect("--policy", str(policy), capabilities=APPS)
-    made = call(client, "create_note", path="New.md", content="x")
-    assert made["isError"] is False
-    assert view_of(made) is None
+    for options in (("--policy", str(policy)), ("--no-tool", "read_note")):
+        made = call(connect(*options, capabilities=APPS), "create_note", path=f"{options[0]}.md", content="x")
+        assert made["isError"] is False
+        assert view_of(made) is None
 
 
 @proves("SEP-1865: the server declares the extension to a client that did")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -47,7 +47,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     assert MODULES
     bundle = tmp_path_factory.mktemp("host") / "host.js"
     options = ("--bundle", "--format=iife", "--log-level=error", f"--outfile={bundle}")
-    command = [Path(MODULES, ".bin", "esbuild"), HERE / "app_host.js", *options]
+    command = [str(Path(MODULES, ".bin", "esbuild")), str(HERE / "app_host.js"), *options]
     subprocess.run(command, env={**os.environ, "NODE_PATH": MODULES}, check=True)
     return bundle.read_bytes()
 
@@ -71,7 +71,7 @@ def tab(stage: AppStage, tmp_path: Path) -> Iterator[Tab]:
         yield made
 
 
-def show(tab: Tab, tool: str, arguments: dict[str, object], theme: str = "light") -> View:
+def show(tab: Tab, tool: str, arguments: Mapping[str, object], theme: str = "light") -> View:
     """Call a tool in the client and return its view."""
     tab.evaluate(f"host.show({json.dumps(tool)}, {json.dumps(arguments)}, {json.dumps(theme)})")
     return View(tab)

@@ -22,8 +22,8 @@ from vaultwire.app.engine import (
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.protocol.dialects import DIALECTS, MCP, SECURE, STRUCTURED
 from vaultwire.protocol.events import Identity
+from vaultwire.protocol.revisions import APPS
 from vaultwire.protocol.session import Session
-from vaultwire.server.apps.extension import EXTENSION
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import Toolset
 from vaultwire.toolkit.tool_sets import WEB, Choice
@@ -177,7 +177,7 @@ def make_session(config: Config, handlers: Handlers, revision: Revision | None =
             guide=handlers.guide,
         ),
         stateless={"tools": {"listChanged": False}},  # it grows for one session
-        extensions={EXTENSION: {}},
+        extensions={APPS: {}},
     )
     dialect = DIALECTS[config.dialect]
     if config.structured and dialect is MCP:

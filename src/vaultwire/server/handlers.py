@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import MCP, known_name
-from vaultwire.server.apps.extension import has_apps, listed_meta, view_in, view_of
 from vaultwire.server.results import (
     LISTING,
     POLICY_DENIED,
@@ -17,6 +16,7 @@ from vaultwire.server.results import (
     Refusal,
     Result,
     Wording,
+    parse_call,
     to_listed,
     to_refusal,
 )
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.json_types import JsonObject
-    from vaultwire.server.apps.view_data import ViewData
+    from vaultwire.server.apps.views import Views
     from vaultwire.server.features import Features
     from vaultwire.server.middleware import Middleware
     from vaultwire.server.results import Answer
@@ -89,7 +89,7 @@ class Handlers:
         self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
         self.toolset = toolset.over(self.vaults.names)
         self._features: Features | None = None
-        self._view_data: ViewData | None = None
+        self._views: Views | None = None
         self._policy = policy
         self._seconds = seconds
         self._prompts_folder = prompts_folder
@@ -179,12 +179,15 @@ class Handlers:
             self._features = make_features(self.vaults, self._prompts_folder)
         return self._features
 
-    def _all_views(self) -> ViewData:
-        if self._view_data is None:  # as above
-            from vaultwire.server.apps.view_data import ViewData  # noqa: PLC0415 - only for clients with views
+    def _views_for(self, request: Request, dialect: Dialect) -> Views | None:
+        """Return the views inside clients, None for a client that did not declare that it shows them."""
+        if request.capabilities.get("extensions"):
+            from vaultwire.server.apps.views import Views, has_apps  # noqa: PLC0415 - only for clients with extensions
 
-            self._view_data = ViewData(self.vaults)
-        return self._view_data
+            if has_apps(request, dialect):
+                self._views = self._views or Views(self.vaults, self.describe, self._may_read_by)  # as above
+                return self._views
+        return None
 
     def offered(self, peer: Peer) -> list[dict[str, Any]]:
         """Return the tools that the client may call."""
@@ -233,9 +236,8 @@ class Handlers:
             start = names.index(cursor)
         end = start + TOOLS_PER_PAGE
         tools = [to_listed(each, request.revision, dialect) for each in shown[start:end]]
-        if has_apps(request, dialect):
-            tools = [each | listed_meta(shown[place]) for place, each in enumerate(tools, start)]
-        result: JsonObject = {"tools": tools}
+        views = self._views_for(request, dialect)
+        result: JsonObject = {"tools": tools if views is None else views.listed(tools, shown[start:end])}
         if end < len(shown):
             result["nextCursor"] = shown[end]["name"]
         if request.revision.stateless:
@@ -282,14 +284,13 @@ class Handlers:
             self._read_arguments(request)
 
     def _call_tool(self, request: Request, dialect: Dialect) -> Answer | Job:
-        call = _parse_call(request.params)
+        call = parse_call(request.params)
         if isinstance(call, Refusal):
             return call
         name, arguments = call
         description = self.toolset.describe(name) or self.describe(name)
         tool = None if description is None else description["name"]
         wording = Wording(request.revision, dialect, tool, self.toolset.descriptions, arguments.get("path"))
-        wording.has_views = has_apps(request, dialect)
         if description is None:
             known = ", ".join(dialect.list_name(other["name"]) for other in self._listed(request.peer, dialect))
             message = f"Unknown tool: {name[:80]!r} (there are: {known})"
@@ -308,10 +309,16 @@ class Handlers:
             vault, arguments = self.vaults.pick(arguments)
         except VaultError as error:
             return wording.failure(error.code, error.message, error.details)
-        return self._tool_job(request, description, vault, arguments, wording)
+        return self._tool_job(request, description, vault, arguments, wording, self._views_for(request, dialect))
 
     def _tool_job(
-        self, request: Request, description: dict[str, Any], vault: str, arguments: JsonObject, wording: Wording
+        self,
+        request: Request,
+        description: dict[str, Any],
+        vault: str,
+        arguments: JsonObject,
+        wording: Wording,
+        views: Views | None,
     ) -> Job:
         """Return the call of a tool. ``vault`` is the vault's name; ``arguments`` are the tool's own."""
         name = description["name"]
@@ -322,11 +329,7 @@ class Handlers:
             may_read = self.describe("read_note") is not None and self._may_read_by("read_note", request)
             used = self.vaults.used_by(request.peer, vault, name, may_read_notes=may_read)
             hint = self.vaults.hint(vault)
-            view = view_of(description) if wording.has_views else None
-            if view is not None:
-                wording.view = lambda data: self._all_views().of(
-                    view, vault, arguments, data, lambda tool: self._may_read_by(tool, request)
-                )
+            wording.view = None if views is None else views.shown_by(description, vault, arguments, request)
             return run_tool(self.toolset.tool(name), description, arguments, used, wording, hint, client)
 
         def give_up(code: str, message: str) -> Answer:
@@ -351,14 +354,14 @@ class Handlers:
         def give_up(code: str, message: str) -> Answer:
             return Refusal(jsonrpc.INTERNAL_ERROR, message, {"errorCode": code})
 
-        view = view_in(request.params.get("uri")) if request.method == "resources/read" else None
-        if view is not None and has_apps(request, dialect):
-            return self._view_job(view, request, give_up)
+        views = self._views_for(request, dialect)
 
         def run(client: Client) -> Answer:
             features = self._all_features()
             asked = (request.method, request.params, request.revision, client)
             try:
+                if views and (page := views.page(request)):
+                    return Result(page)
                 if self._policy.allows_everything:
                     return Result(features.answer(*asked))
                 from vaultwire.server.features.access import answer_if_allowed  # noqa: PLC0415 - only under a policy
@@ -375,22 +378,6 @@ class Handlers:
             self._seconds[_FEATURES[request.method]],
             changes_vault=False,
         )
-
-    def _view_job(self, view: str, request: Request, give_up: Callable[[str, str], Answer]) -> Job:
-        """Return the reading of a view's page. It holds no note, and is there for who may read notes, as every resource."""
-
-        def run(_: Client) -> Answer:
-            self.vaults.load()
-            from vaultwire.server.apps.pages import contents_of  # noqa: PLC0415 - only for clients with views
-            from vaultwire.server.features.one_vault import caching  # noqa: PLC0415 - loaded by now
-
-            if not self._may_read_by(READING, request):
-                refused = f"The policy of this server does not allow {READING}, so it does not allow {request.method} here either."
-                return to_refusal(VaultError(POLICY_DENIED, refused), request)
-            contents = contents_of(view, request.params["uri"])
-            return Result({"contents": [contents], **caching(request.revision, _TOOLS_TTL_MS)})
-
-        return Job(request.method, run, give_up, self._seconds["file"], changes_vault=False)
 
     def _may_read_by(self, tool: str, request: Request) -> bool:
         """Tell whether the client may call a tool that reads."""
@@ -411,18 +398,3 @@ class Handlers:
         except VaultError as error:
             return to_refusal(error, request)
         return Result({})
-
-
-def _parse_call(params: JsonObject) -> tuple[str, JsonObject] | Refusal:
-    """Return the tool's name and its arguments, or the error if the request has none."""
-    name = params.get("name")
-    arguments = params.get("arguments", {})
-    if not isinstance(name, str):
-        got = jsonrpc.json_type(name) if "name" in params else "nothing"
-        return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: name must be a string, got {got}")
-    if arguments is None:
-        arguments = {}
-    if not isinstance(arguments, dict):
-        got = jsonrpc.json_type(arguments)
-        return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: arguments must be an object, got {got}")
-    return name, arguments

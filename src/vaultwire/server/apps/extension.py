@@ -1,9 +1,11 @@
-"""What the Apps extension says on the wire: its name, who declared it, which tool has which view. Loaded at start.
+"""What the Apps extension says on the wire: who declared it, which tool has which view.
 
 Facts: SEP-1865, modelcontextprotocol/ext-apps, specification 2026-01-26.
 """
 
 from __future__ import annotations
+
+from vaultwire.protocol.revisions import APPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.json_types import JsonObject
 
-EXTENSION = "io.modelcontextprotocol/ui"
 MIME_TYPE = "text/html;profile=mcp-app"
 DATA = "vaultwire/view"
 """The name in a result's ``_meta`` of what the view shows. It is not for the model."""
@@ -30,7 +31,7 @@ def has_apps(request: Request, dialect: Dialect) -> bool:
     extensions = request.capabilities.get("extensions")
     if dialect.is_contract or not request.revision.extensions or not isinstance(extensions, dict):
         return False
-    declared = extensions.get(EXTENSION)
+    declared = extensions.get(APPS)
     types = declared.get("mimeTypes") if isinstance(declared, dict) else None
     return isinstance(types, list) and MIME_TYPE in types
 

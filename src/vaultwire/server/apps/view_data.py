@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from vaultwire.review.diff.characters import visible
 from vaultwire.review.glance.glance import Glance
 from vaultwire.review.glance.marking import marked, words_of
 from vaultwire.review.reviewer import Reviewer
@@ -92,9 +93,17 @@ class ViewData:
 
 def _found(vault: Vault, note: Mapping[str, Any], words: list[str]) -> Data:
     href = uri_of(vault, note["path"])
-    lines = [{"line": each["line"], "href": href, "parts": marked(each["text"], words)} for each in note["matches"]]
+    lines = [
+        {"line": each["line"], "href": href, "parts": marked(visible(each["text"]), words)} for each in note["matches"]
+    ]
     missing = note.get("missing", [])
-    return {"path": note["path"], "href": href, "lines": lines, "matches": note["match_count"], "missing": missing}
+    return {
+        "path": visible(note["path"]),
+        "href": href,
+        "lines": lines,
+        "matches": note["match_count"],
+        "missing": missing,
+    }
 
 
 def _bounded(files: list[Data]) -> list[Data]:

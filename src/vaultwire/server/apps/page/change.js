@@ -47,7 +47,7 @@ function Change({ data, say }) {
   return html`<article class="item" aria-labelledby="item-title"><div class="item-head">
     <h2 id="item-title">${capital(item.summary || item.label)}</h2>
     <p><span class="state" data-state=${state}><span aria-hidden="true">${sign} </span>${words}</span> <span class="muted">· ${capital(nameOf(item.id))}, ${clientOf(item)}, <time datetime=${item.time}>${fullTime(item.time)}</time></span></p>
-    ${item.conflict && html`<p class="notice">${item.conflict}</p>`}</div>
+    ${item.conflict && item.state !== "undone" && html`<p class="notice">${item.conflict}</p>`}</div>
     <${Decide} item=${item} busy=${busy} undo=${undo} />
     ${item.files.map((file) => html`<${File} key=${file.index} item=${item} file=${file} />`)}
     ${item.file_count > item.files.length && html`<p class="muted">${count(item.file_count - item.files.length, "more file")}: the desk shows them.</p>`}</article>`;
