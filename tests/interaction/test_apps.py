@@ -11,6 +11,7 @@ import pytest
 
 from support.http_wire import Client
 from support.proofs import proves
+from support.vaults import write_vault
 from support.wire import STATELESS_REVISION
 
 UI = "io.modelcontextprotocol/ui"
@@ -138,3 +139,15 @@ def test_the_extension_is_declared_to_who_declares_it(connect: Callable[..., Cli
     assert told.get("extensions") == ({UI: {}} if revision >= "2025-06-18" else None)
     for capabilities in OTHERS[:2]:
         assert "extensions" not in connect(capabilities=capabilities).opened["capabilities"]
+
+
+@proves("ours: with several vaults a view knows its vault, and asks about that one")
+def test_a_view_names_its_vault(connect: Callable[..., Client], has_views: bool, tmp_path: Path) -> None:
+    other = write_vault(tmp_path / "Second", "=== B.md\nA zebra.\n")
+    client = connect("--vault", str(other), capabilities=APPS)
+    shown = view_of(call(client, "search_notes", query="zebra", vault="Second"))
+    assert (shown or {}).get("vault") == ("Second" if has_views else None)
+    made = view_of(call(client, "edit_note", path="B.md", old="A zebra", new="Two zebras", vault="Second"))
+    assert ((made or {}).get("vault"), (made or {}).get("item", {}).get("id")) == (
+        ("Second", "c1") if has_views else (None, None)
+    )
