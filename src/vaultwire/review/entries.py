@@ -11,8 +11,8 @@ from vaultwire.vault.changes.change import Author, Change, FileChange, files_of
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.holding.proposals import Proposal
 
-PERSON = "you"
-"""The client that the journal names for what the person does at the desk."""
+PERSON, DESK = "you", "desk"
+"""The client and the tool that the journal names for what the person does at the desk."""
 
 _MAX_FILES = 20
 _KINDS = {"write": "held", "diff": "diff"}
@@ -85,7 +85,12 @@ class Entry(NamedTuple):
         """Whether the person has decided about all of it, or made it."""
         if self.proposal is not None:
             return not self.waits
-        return self.is_kept or self.state == "undone" or self.author.client == PERSON
+        return self.is_kept or self.state == "undone" or is_by_person(self.author)
+
+
+def is_by_person(author: Author) -> bool:
+    """Tell whether the person did it at the desk. A client can choose any name, but no tool of this name."""
+    return author.client == PERSON and author.tool == DESK
 
 
 def entry_of(change: Change, proposal: Proposal | None, marks: Marks, holds: Callable[[int], bool]) -> Entry:

@@ -22,7 +22,7 @@ function Group({ desk, group, current, sessions }) {
   const waiting = group.items.filter(waits).length;
   const span = timeOf(first.time) === timeOf(last.time) ? timeOf(last.time) : `${timeOf(first.time)} – ${timeOf(last.time)}`;
   const known = sessions.find((each) => each.id === group.session && each.client === group.client);
-  const inside = html`<strong>${clientOf(group)}</strong> <span class="muted">${span} · ${count(known?.count ?? group.items.length, "change")}${waiting ? ` · ${count(waiting, "waits", "wait")}` : ""}</span>`;
+  const inside = html`<strong>${clientOf(last)}</strong> <span class="muted">${span} · ${count(known?.count ?? group.items.length, "change")}${waiting ? ` · ${count(waiting, "waits", "wait")}` : ""}</span>`;
   return html`<li class="group">
     ${group.session
       ? html`<a class="session" href=${desk.link("session", group.session)} aria-current=${current === `session ${group.session}` ? "true" : null}>${inside}<span class="hidden"> – show the whole session</span></a>`

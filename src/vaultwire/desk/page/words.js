@@ -84,5 +84,7 @@ export function canKeep(item) {
 }
 
 export function clientOf(item) {
-  return item.client === "you" ? "You" : item.client || "Unknown client";
+  // A client chooses its name, but no tool: what the person does is done with the tool "desk".
+  if (item.client === "you") return item.tool === "desk" ? "You" : "“you” (a client of this name)";
+  return item.client || "Unknown client";
 }
