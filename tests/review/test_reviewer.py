@@ -307,3 +307,10 @@ def test_a_client_that_calls_itself_as_the_person_is_none(tmp_path: Path) -> Non
     desk.reviewer.decide(f"c{made.id}", "undo")
     assert len(desk.told()) == 1
     assert desk.state(f"c{made.id + 1}") == ("made", True)
+
+
+def test_a_name_that_turns_its_letters_around_is_shown_as_it_is(desk: Desk) -> None:
+    desk.edit("Plan\u202ednik.md", b"x\n")
+    [item] = desk.reviewer.items()["items"]
+    assert item["summary"] == "created Plan[U+202E right-to-left override]dnik.md"
+    assert item["files"][0]["path"] == "Plan\u202ednik.md"

@@ -2,14 +2,14 @@
 
 import { grouped } from "./order.js";
 import { html } from "./vendor/htm-preact-3.1.1.js";
-import { capital, clientOf, count, dayKey, dayName, fullTime, stateOf, timeOf, waits } from "./words.js";
+import { capital, clientOf, count, dayKey, dayName, fullTime, plain, stateOf, timeOf, waits } from "./words.js";
 
 function Row({ desk, item, isCurrent }) {
   const [state, sign, words] = stateOf(item);
   const more = (item.undoes ?? []).length ? ` · undoes ${item.undoes.join(", ")}` : "";
   return html`<li class="row-item" data-state=${state}>
     <a href=${desk.link(item.id)} data-id=${item.id} aria-current=${isCurrent ? "true" : null}>
-      <span class="what">${capital(item.summary || item.label)}</span>
+      <span class="what">${capital(item.summary || plain(item.label))}</span>
       <span class="about"><time datetime=${item.time} title=${fullTime(item.time)}>${timeOf(item.time)}</time>
         <span class="tool">${item.tool || (item.kind === "diff" ? "diff" : "")}${more}</span>
         <span class="state" data-state=${state}><span aria-hidden="true">${sign} </span>${words.split(":")[0]}</span></span>
