@@ -314,3 +314,15 @@ def test_a_name_that_turns_its_letters_around_is_shown_as_it_is(desk: Desk) -> N
     [item] = desk.reviewer.items()["items"]
     assert item["summary"] == "created Plan[U+202E right-to-left override]dnik.md"
     assert item["files"][0]["path"] == "Plan\u202ednik.md"
+
+
+def test_of_proposals_on_one_note_all_are_accepted_or_none(desk: Desk) -> None:
+    one, other = desk.hold("Plan.md", NOTE + b"one\n"), desk.hold("Plan.md", NOTE + b"other\n")
+    third = desk.hold("Other.md", b"third\n")
+    with pytest.raises(VaultError) as refused:
+        desk.reviewer.decide_many(ids=[third, other, one], action="accept")
+    assert refused.value.details["possible"] == [third, one]
+    assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE, b"other\n")
+    desk.reviewer.decide_many(ids=[third, one], action="accept")
+    assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE + b"one\n", b"third\n")
+    assert desk.state(other)[0] == "stale"

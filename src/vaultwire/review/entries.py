@@ -14,7 +14,7 @@ from vaultwire.vault.holding.proposals import Proposal
 PERSON, DESK = "you", "desk"
 """The client and the tool that the journal names for what the person does at the desk."""
 
-_MAX_FILES = 20
+_MAX_FILES, _MAX_ID = 20, 20
 _KINDS = {"write": "held", "diff": "diff"}
 _LETTERS = {"c": "change", "p": "proposal"}
 
@@ -136,7 +136,9 @@ def _file(file: FileChange) -> dict[str, Any]:
 def parse_id(text: object) -> tuple[str, int]:
     """Return "c" or "p", and the number. Raises VaultError (INVALID_ARGUMENTS)."""
     if isinstance(text, str) and text[:1] in _LETTERS and text[1:].isascii() and text[1:].isdecimal():
-        return text[0], int(text[1:])
+        if len(text) <= _MAX_ID:  # Python refuses to read numbers of thousands of digits
+            return text[0], int(text[1:])
+        text = f"{text[:_MAX_ID]}…"
     raise VaultError(
         INVALID_ARGUMENTS, f"{text!r} is no id: give 'c57' for change 57, 'p12' for proposal 12.", argument="id"
     )
