@@ -174,3 +174,11 @@ def test_pictures_are_known_by_their_bytes_and_run_nothing(
         return
     assert (got.status, got.headers["content-type"], got.body) == (200, kind, data)
     assert got.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+
+
+def test_numbers_of_thousands_of_digits_are_refused(server: Serving, vault: Path) -> None:
+    desk, many = Desk(server, vault), "9" * 5000
+    edit(server)
+    assert desk.get("item", vault="vault", id=f"c{many}").status == 400
+    assert desk.post("decide", vault="vault", id=f"p{many}", action="accept").status == 400
+    assert desk.post("decide", vault="vault", id="c1", action="accept", edited={many: "x"}).status == 400

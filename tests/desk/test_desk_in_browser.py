@@ -113,6 +113,15 @@ def test_text_that_looks_like_markup_stays_text_and_the_policy_is_never_broken(
     assert tab.evaluate(VIOLATIONS) == []
 
 
+def test_names_show_what_is_hidden_in_them_and_who_is_the_person(tab: Tab, server: Serving, vault: Path) -> None:
+    open_desk(tab, vault)
+    words = "import('/desk/assets/words.js').then((words) => [%s])"
+    shown = ["words.baseName('a/Plan\u202ednik.md')", "words.baseName('a/\u06cc\u200c\u06a9.md')"]
+    assert tab.evaluate(words % ", ".join(shown)) == ["Plan[U+202E]dnik.md", "\u06cc\u200c\u06a9.md"]
+    named = [f"words.clientOf({{client: 'you', tool: '{tool}'}})" for tool in ("desk", "edit_note")]
+    assert tab.evaluate(words % ", ".join(named)) == ["You", "“you” (a client of this name)"]
+
+
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
 def test_a_page_from_elsewhere_neither_reads_nor_decides(
     tab: Tab, server: Serving, vault: Path, elsewhere: int, name: str

@@ -179,6 +179,7 @@ def test_the_page_draws_no_element_that_is_not_in_its_own_list(stage: Stage) -> 
         ["script", {}, ["alert(1)"]],
         ["a", {"href": "javascript:alert(1)", "onclick": "alert(1)", "style": "x"}, ["one"]],
         ["a", {"href": "java\tscript:alert(1)"}, ["two"]],
+        ["a", {"href": "obsidian://new?vault=V&file=Plan&overwrite"}, ["two"]],
         ["img", {"src": "https://evil.example/", "onerror": "alert(1)"}, []],
         ["p", {"dangerouslySetInnerHTML": {"__html": "<b>x</b>"}, "class": "evil", "ref": 1, "key": {}}, ["three"]],
         {"type": "b", "props": {"children": "four"}},
@@ -187,7 +188,7 @@ def test_the_page_draws_no_element_that_is_not_in_its_own_list(stage: Stage) -> 
     stage.tab.evaluate(f"window.draw({json.dumps(hostile)})")
     shown = stage.tab.evaluate("document.querySelector('#desk').innerHTML")
     assert shown == (
-        '<div>alert(1)<a>one</a><a>two</a><p>three</p><a href="https://good.example/" rel="noopener noreferrer" '
+        '<div>alert(1)<a>one</a><a>two</a><a>two</a><p>three</p><a href="https://good.example/" rel="noopener noreferrer" '
         'target="_blank">five</a></div>'
     )
 

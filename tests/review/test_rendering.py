@@ -11,7 +11,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vaultwire.review.glance.allowed import CLASSES, ELEMENTS, MAX_DEPTH, MAX_NODES, REST, only_allowed
+from vaultwire.review.glance.allowed import (
+    CLASSES,
+    ELEMENTS,
+    MAX_DEPTH,
+    MAX_NODES,
+    REST,
+    is_allowed_address,
+    only_allowed,
+)
 from vaultwire.review.glance.rendering import MAX_TEXT, to_tree
 
 HELP = Path("/work/shared/vaults/obsidian-help")
@@ -199,6 +207,29 @@ def test_a_picture_of_the_vault_opens_in_obsidian() -> None:
     link = rendered("![[a.png|100x20]]")[0][2][0]
     assert link[1]["href"] == "obsidian://open?vault=V&file=a.png"
     assert link[2] == ["a.png"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "obsidian://new?vault=V&file=Plan&content=x&overwrite",
+        "obsidian://open?vault=V&file=Plan&append&content=x",
+        "obsidian://open?vault=V&file=Plan&content=x",
+        "obsidian://open?vault=V&file=Plan#&content=x",
+        "obsidian://daily?vault=V&append&content=x",
+        "obsidian://advanced-uri?vault=V&commandid=x",
+        "OBSIDIAN://new?vault=V",
+        "obsidian://hook-get-address",
+    ],
+)
+def test_a_link_cannot_write_or_run_anything_in_obsidian(address: str) -> None:
+    assert not is_allowed_address(address)
+    assert "href" not in str(rendered(f"[open]({address}) <{address}> ![p]({address})"))
+
+
+@pytest.mark.parametrize("query", ["vault=V&file=Plan%26append", "file=A/B.md", "vault=V"])
+def test_a_link_can_open_a_file_in_obsidian(query: str) -> None:
+    assert is_allowed_address(f"obsidian://open?{query}")
 
 
 def test_a_callout_has_its_kind_and_title() -> None:

@@ -99,7 +99,7 @@ def test_pages_and_filters(desk: Desk) -> None:
     assert desk.reviewer.items(folder="Folder")["total"] == 5
     assert desk.reviewer.items(folder="Fold")["total"] == 0
     assert desk.reviewer.items(client="nobody")["total"] == 0
-    assert desk.reviewer.items(session=desk.agent.session, kind="change", state="made", since="1h")["total"] == 5
+    assert desk.reviewer.items(session=desk.agent.session, kind="change", state="made", since="1d")["total"] == 5
     refused: list[dict[str, Any]] = [
         {"kind": "x"},
         {"state": "x"},
@@ -191,7 +191,7 @@ def test_a_session_and_all_since_a_time_are_undone(desk: Desk) -> None:
     desk.reviewer.decide_many(session=desk.agent.session, action="undo")
     assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE, b"other\n")
     desk.reviewer.decide("c4", "undo")
-    desk.reviewer.decide_many(since="1h", action="undo")
+    desk.reviewer.decide_many(since="1d", action="undo")
     assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE, b"other\n")
     assert desk.state("c1")[0] == "undone"
 
@@ -292,5 +292,37 @@ def test_all_since_a_time_is_undone_where_a_part_and_then_the_rest_were(desk: De
     desk.reviewer.decide("c1", "undo", file=0, hunk=0)
     desk.reviewer.decide("c1", "undo")
     desk.edit("Other.md", b"later\n")
-    desk.reviewer.decide_many(since="1h", action="undo")
+    desk.reviewer.decide_many(since="1d", action="undo")
     assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE, b"other\n")
+
+
+def test_a_client_that_calls_itself_as_the_person_is_none(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    bench = desk.vault.used_by(Caller("you"), "edit_note")._bench
+    with bench.locked(NO_PROGRESS):
+        author = Author("you", "edit_note", "another")
+        made = bench.changes.execute([Write(VaultPath("Plan.md"), NOTE, NOTE + b"more\n")], author)
+    assert desk.state(f"c{made.id}") == ("made", False)
+    assert desk.reviewer.items()["unreviewed"] == 1
+    desk.reviewer.decide(f"c{made.id}", "undo")
+    assert len(desk.told()) == 1
+    assert desk.state(f"c{made.id + 1}") == ("made", True)
+
+
+def test_a_name_that_turns_its_letters_around_is_shown_as_it_is(desk: Desk) -> None:
+    desk.edit("Plan\u202ednik.md", b"x\n")
+    [item] = desk.reviewer.items()["items"]
+    assert item["summary"] == "created Plan[U+202E right-to-left override]dnik.md"
+    assert item["files"][0]["path"] == "Plan\u202ednik.md"
+
+
+def test_of_proposals_on_one_note_all_are_accepted_or_none(desk: Desk) -> None:
+    one, other = desk.hold("Plan.md", NOTE + b"one\n"), desk.hold("Plan.md", NOTE + b"other\n")
+    third = desk.hold("Other.md", b"third\n")
+    with pytest.raises(VaultError) as refused:
+        desk.reviewer.decide_many(ids=[third, other, one], action="accept")
+    assert refused.value.details["possible"] == [third, one]
+    assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE, b"other\n")
+    desk.reviewer.decide_many(ids=[third, one], action="accept")
+    assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE + b"one\n", b"third\n")
+    assert desk.state(other)[0] == "stale"

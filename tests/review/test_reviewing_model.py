@@ -135,7 +135,7 @@ def test_any_sequence_of_decisions_leads_to_the_bytes_it_says(data: st.DataObjec
                 made = data.draw(st.sampled_from(model.made))
                 _decide(model, made, kind, data.draw(st.sampled_from(model.pieces(made))))
             model.check()
-        model.desk.reviewer.decide_many(since="1h", action="undo")
+        model.desk.reviewer.decide_many(since="1d", action="undo")
         assert {name: model.desk.at(name) for name in NAMES} == {name: note(model.first[name]) for name in NAMES}
 
 

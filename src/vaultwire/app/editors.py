@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from vaultwire.app.desk import is_served, new_link
 from vaultwire.app.desk_door import DeskDoor
-from vaultwire.app.engine import load_policy, open_vault
+from vaultwire.app.engine import load_policy, make_policy, open_vault
 from vaultwire.config import Config, ConfigError
 from vaultwire.desk.command_endpoint import CommandEndpoint
 from vaultwire.desk.plugin_endpoint import PluginEndpoint
@@ -185,14 +185,16 @@ class EditorDoor:
         self._last = LastIdentity(folder, key)
         self._identity, listener = _listen(self._last.load())
         self.port = self._identity.port
-        self._vault = vault = open_vault(config, (), load_policy(config))
+        loaded = load_policy(config)
+        self._vault = vault = open_vault(config, (), loaded)
         state, proposals = EditorState(lambda path: not vault.has_file(path)), Proposals(lambda: vault.holding)
         bridge = Bridge(lambda: vault, ClientPaths(self.root), state, proposals, self._show)
         plugin, command = new_endpoint(self.port), new_endpoint(self.port)
         self._config = config
         self._desk: DeskDoor | None = None
         reviewer = _reviewer(vault)
-        review = PluginReview(lambda: reviewer, proposals.look)
+        read_only = make_policy(config, loaded).read_only
+        review = PluginReview(lambda: reviewer, proposals.look, read_only=read_only)
         self._plugin = PluginEndpoint(state, review, plugin[1:], lambda: bridge.peers, self._watchers, self._open_page)
         self._companions: CompanionDoor | None = None
         self.companion_port = 0

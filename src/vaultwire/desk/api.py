@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from vaultwire import __version__
 from vaultwire.desk.answers import DeskRefusal
-from vaultwire.desk.vaults import DeskVaults
+from vaultwire.desk.vaults import READ_ONLY, WRITING, DeskVaults
 from vaultwire.review.glance.rendering import to_tree
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
@@ -39,8 +39,6 @@ _STATUS = {
     JOURNAL_FAILED: 500,
     WRITE_FAILED: 500,
 }
-# What changes notes. The others only note what the person thinks of a change.
-_WRITING = frozenset(("undo", "accept"))
 _MAX_DIGITS = 15
 _SIDES = ("old", "new")
 
@@ -177,12 +175,8 @@ class DeskApi:
         return Call(lambda: self.vaults.reviewer(name).preview(id_, file, text))
 
     def _check_writing(self, action: str, *, dry_run: bool) -> None:
-        if self.vaults.read_only and action in _WRITING and not dry_run:
-            raise DeskRefusal(
-                403,
-                POLICY_DENIED,
-                "This server runs read-only, so the desk changes no note. Start it without --read-only",
-            )
+        if self.vaults.read_only and action in WRITING and not dry_run:
+            raise DeskRefusal(403, POLICY_DENIED, READ_ONLY)
 
 
 def refusal_of(error: VaultError) -> DeskRefusal:

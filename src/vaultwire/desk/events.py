@@ -7,9 +7,12 @@ slowly but the names of the vaults that it has not been told of.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
+
+from vaultwire.vault.errors import VaultError
 
 # A person would notice a second. A look is a few questions to the disk for each vault.
 _LOOK_SECONDS = 0.5
@@ -84,17 +87,23 @@ class Events:
 
     async def _run(self) -> None:
         """Look for changes as long as a page is open."""
-        seen = await self._look()
+        seen: dict[str, Hashable] = {}
+        with contextlib.suppress(OSError, VaultError):
+            seen = await self._look()
         while self._pages:
             await asyncio.sleep(_LOOK_SECONDS)
-            now = await self._look()
-            for name, stamp in now.items():
-                if seen.get(name) != stamp:
-                    counts = await self._counts(name)
-                    for page in self._pages:
-                        page.changed[name] = counts
-                        page.wake.set()
-            seen = now
+            with contextlib.suppress(OSError, VaultError):  # such as a disk that is away: the next look tries again
+                await self._tell(seen, await self._look())
+
+    async def _tell(self, seen: dict[str, Hashable], now: dict[str, Hashable]) -> None:
+        """Note for each page which vaults have changed, and in ``seen`` what the pages know."""
+        for name, stamp in now.items():
+            if name not in seen or seen[name] != stamp:
+                counts = await self._counts(name)
+                for page in self._pages:
+                    page.changed[name] = counts
+                    page.wake.set()
+                seen[name] = stamp
 
 
 class _Page:

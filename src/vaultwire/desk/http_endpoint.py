@@ -173,8 +173,7 @@ class DeskEndpoint:
     ) -> None:
         cookie = await self._cookie(headers)
         if cookie is None:
-            message = "This page may not read the vault any more. To open it again, run: vaultwire desk"
-            raise DeskRefusal(401, "NO_COOKIE", message)
+            raise _no_cookie()
         method = "GET" if route == "events" else self._api.method_of(route)
         if method is None:
             raise DeskRefusal(404, "NOT_FOUND", "There is nothing at this address")
@@ -183,7 +182,7 @@ class DeskEndpoint:
         if method == "POST" and not self.access.is_csrf(cookie, headers.get(_CSRF, b"")):
             raise DeskRefusal(403, "WRONG_TOKEN", "The header X-Vaultwire-Desk must have the token of this page")
         if route == "events":
-            await self._send_events(receive, send)
+            await self._send_events(cookie, receive, send)
             return
         body = await read_body(receive)
         if body is None:
@@ -211,11 +210,13 @@ class DeskEndpoint:
 
     # ------------------------------------------------------------------ news
 
-    async def _send_events(self, receive: Receive, send: Send) -> None:
+    async def _send_events(self, cookie: str, receive: Receive, send: Send) -> None:
         started = False
 
         async def pass_on(data: bytes) -> None:
             nonlocal started
+            if not await asyncio.to_thread(self.access.is_cookie, cookie):
+                raise TimeoutError  # it was signed out, or its time is over: the stream ends
             if not started:
                 started = True
                 head = headers_for(b"text/event-stream", NO_STORE)
@@ -234,6 +235,8 @@ class DeskEndpoint:
             return
         if isinstance(telling.exception(), TooManyPages):
             raise DeskRefusal(503, "TOO_MANY_PAGES", "Too many pages of the desk are open; close some")
+        if not started:
+            raise _no_cookie()
         await send({"type": "http.response.body", "body": b""})
 
     async def _look(self) -> dict[str, Hashable]:
@@ -241,6 +244,11 @@ class DeskEndpoint:
 
     async def _counts(self, name: str) -> dict[str, int]:
         return await self._run(lambda: self._vaults.reviewer(name).counts())
+
+
+def _no_cookie() -> DeskRefusal:
+    message = "This page may not read the vault any more. To open it again, run: vaultwire desk"
+    return DeskRefusal(401, "NO_COOKIE", message)
 
 
 def _check_page(scope: Scope, headers: dict[bytes, bytes]) -> None:

@@ -9,8 +9,9 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from vaultwire.desk.vaults import READ_ONLY, WRITING
 from vaultwire.review.reviewer import Reviewer
-from vaultwire.vault.errors import VaultError
+from vaultwire.vault.errors import POLICY_DENIED, VaultError
 
 _MOST_ITEMS = 50
 _MAX_REASON = 2_000
@@ -19,10 +20,20 @@ _MAX_REASON = 2_000
 class PluginReview:
     """The list and the decisions of one vault. Safe to use from several threads."""
 
-    def __init__(self, reviewer: Callable[[], Reviewer], on_decided: Callable[[], None] = lambda: None) -> None:
-        """``reviewer`` opens what lists and decides when it is first needed. ``on_decided`` is called after a decision."""
+    def __init__(
+        self,
+        reviewer: Callable[[], Reviewer],
+        on_decided: Callable[[], None] = lambda: None,
+        *,
+        read_only: bool = False,
+    ) -> None:
+        """``reviewer`` opens what lists and decides when it is first needed. ``on_decided`` is called after a decision.
+
+        ``read_only``: notes may not be changed in this run.
+        """
         self._reviewer = reviewer
         self._on_decided = on_decided
+        self._read_only = read_only
         self._lock = threading.Lock()
         self._stamp: Hashable = None
         self._items: dict[str, Any] | None = None
@@ -68,10 +79,12 @@ class PluginReview:
         edited = message.get("edited") or {}
         if not isinstance(edited, dict):
             raise TypeError
-        file, hunk = message.get("file"), message.get("hunk")
+        file, hunk, action = message.get("file"), message.get("hunk"), _text(message.get("action"))
+        if self._read_only and action in WRITING:
+            raise VaultError(POLICY_DENIED, READ_ONLY)
         result = self._reviewer().decide(
             id_,
-            _text(message.get("action")),
+            action,
             file=None if file is None else _number(file),
             hunk=None if hunk is None else _number(hunk),
             edited={str(index): _text(text) for index, text in edited.items()},

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 # What the person is called in the journal.
 PERSON = "you"
 TOOL = "desk"
+# What changes notes. The other decisions only note what the person thinks of a change.
+WRITING = frozenset(("undo", "accept"))
+READ_ONLY = "This server runs read-only, so the desk changes no note. Start it without --read-only"
 
 
 class DeskVaults:

@@ -15,12 +15,15 @@ from vaultwire.review.timeline import Timeline
 from vaultwire.review.undoing import Undoing, done
 from vaultwire.review.undone_parts import whole_or_hunk
 from vaultwire.review.wording import counted, summary
-from vaultwire.vault.changes.change import Write
+from vaultwire.vault.changes.change import Move, Step, Write, paths_of
+from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, STALE_EDIT, VaultError
 from vaultwire.vault.holding.decisions import Decision, DecisionKind
 from vaultwire.vault.holding.proposals import Proposal
 from vaultwire.vault.vault import Vault
 
+# Of the index of a file. Python refuses to read numbers of thousands of digits.
+_MAX_DIGITS = 9
 _ACTIONS = ("keep", "unkeep", "undo", "accept", "refuse")
 
 
@@ -142,8 +145,9 @@ class Deciding:
         return done(f"Refused proposal {proposal.id}.")
 
     def _decide_proposals(self, entries: Sequence[Entry], action: str, reason: str, *, dry_run: bool) -> dict[str, Any]:
+        entries = sorted(entries, key=lambda entry: entry.key, reverse=True)
         proposals = [(entry, _proposal_of(entry, action)) for entry in entries]
-        stale = {entry.id for entry in entries if action == "accept" and self._timeline.is_stale(entry)}
+        stale = self._stale_together(proposals) if action == "accept" else set()
         if stale:
             conflicts = [
                 {"id": entry.id, "words": _stale(proposal).message, "changes": []}
@@ -166,6 +170,27 @@ class Deciding:
         verb = f"Would have {verb.lower()}" if dry_run else verb
         return {**done(f"{verb} {counted(len(results), 'proposal')}."), "files": files}
 
+    def _stale_together(self, proposals: Sequence[tuple[Entry, Proposal]]) -> set[str]:
+        """Return the ids of those that cannot be accepted once the older ones were."""
+        stale: set[str] = set()
+        made: list[Step] = []
+        paths: set[str] = set()
+        moves = False  # a folder may be among them: then all older ones count
+        for entry, proposal in reversed(proposals):
+            touched = {fold(path) for step in proposal.steps for path in paths_of(step)}
+            if proposal.kind == "diff":  # its client writes the file, later
+                is_stale = self._timeline.is_stale(entry)
+            else:
+                moves = moves or any(isinstance(step, Move) for step in proposal.steps)
+                before = made if moves or not touched.isdisjoint(paths) else []
+                is_stale = self._vault.reviewing.is_stale([*before, *proposal.steps])
+            if is_stale:
+                stale.add(entry.id)
+            elif proposal.kind == "write":
+                made += proposal.steps
+                paths |= touched
+        return stale
+
 
 def edited_bytes(proposal: Proposal, edited: Mapping[str, str]) -> dict[int, bytes]:
     """Return the person's texts as bytes by the index of their step, without those that change nothing.
@@ -174,7 +199,7 @@ def edited_bytes(proposal: Proposal, edited: Mapping[str, str]) -> dict[int, byt
     """
     found: dict[int, bytes] = {}
     for name, text in edited.items():
-        index = int(name) if str(name).isascii() and str(name).isdecimal() else -1
+        index = int(name) if name.isascii() and name.isdecimal() and len(name) <= _MAX_DIGITS else -1
         step = proposal.steps[index] if 0 <= index < len(proposal.steps) else None
         if not isinstance(step, Write) or step.new is None:
             raise VaultError(

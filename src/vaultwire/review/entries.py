@@ -11,10 +11,10 @@ from vaultwire.vault.changes.change import Author, Change, FileChange, files_of
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.holding.proposals import Proposal
 
-PERSON = "you"
-"""The client that the journal names for what the person does at the desk."""
+PERSON, DESK = "you", "desk"
+"""The client and the tool that the journal names for what the person does at the desk."""
 
-_MAX_FILES = 20
+_MAX_FILES, _MAX_ID = 20, 20
 _KINDS = {"write": "held", "diff": "diff"}
 _LETTERS = {"c": "change", "p": "proposal"}
 
@@ -85,7 +85,12 @@ class Entry(NamedTuple):
         """Whether the person has decided about all of it, or made it."""
         if self.proposal is not None:
             return not self.waits
-        return self.is_kept or self.state == "undone" or self.author.client == PERSON
+        return self.is_kept or self.state == "undone" or is_by_person(self.author)
+
+
+def is_by_person(author: Author) -> bool:
+    """Tell whether the person did it at the desk. A client can choose any name, but no tool of this name."""
+    return author.client == PERSON and author.tool == DESK
 
 
 def entry_of(change: Change, proposal: Proposal | None, marks: Marks, holds: Callable[[int], bool]) -> Entry:
@@ -131,7 +136,9 @@ def _file(file: FileChange) -> dict[str, Any]:
 def parse_id(text: object) -> tuple[str, int]:
     """Return "c" or "p", and the number. Raises VaultError (INVALID_ARGUMENTS)."""
     if isinstance(text, str) and text[:1] in _LETTERS and text[1:].isascii() and text[1:].isdecimal():
-        return text[0], int(text[1:])
+        if len(text) <= _MAX_ID:  # Python refuses to read numbers of thousands of digits
+            return text[0], int(text[1:])
+        text = f"{text[:_MAX_ID]}…"
     raise VaultError(
         INVALID_ARGUMENTS, f"{text!r} is no id: give 'c57' for change 57, 'p12' for proposal 12.", argument="id"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from vaultwire.review.entries import PERSON, Entry
+from vaultwire.review.entries import Entry, is_by_person
 from vaultwire.review.marks import UndonePart
 from vaultwire.review.timeline import Timeline
 from vaultwire.review.undone_parts import is_nothing, only_part, parts_of, what_is_left, whole_or_hunk
@@ -206,13 +206,13 @@ def _decision(entry: Entry, made: Change, text: str, part: UndonePart | None = N
 
 def _told(entry: Entry, made: Change) -> str:
     """Return what the agent is told of an undo; nothing if the person has made the change."""
-    if entry.author.client == PERSON or entry.change is None:
+    if is_by_person(entry.author) or entry.change is None:
         return ""
     return words.undone(entry.change.id, entry.change.files, made.id)
 
 
 def _told_of_part(entry: Entry, made: Change, steps: Sequence[Step], file: int, *, is_hunk: bool) -> str:
-    if entry.author.client == PERSON or entry.change is None:
+    if is_by_person(entry.author) or entry.change is None:
         return ""
     step = steps[0]
     if is_hunk and isinstance(step, Write):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from vaultwire.review.diff.characters import visible
 from vaultwire.vault.changes.change import FileChange
 from vaultwire.vault.disk.paths import TRASH, lies_in
 
@@ -47,5 +48,5 @@ def _kind(file: FileChange) -> str:
 def _one(file: FileChange, verbs: dict[str, str]) -> str:
     kind = _kind(file)
     if kind == "move":
-        return f"{verbs['move']} {file.path} to {file.target}"
-    return f"{verbs[kind]} {file.path}"
+        return f"{verbs['move']} {visible(file.path)} to {visible(file.target or '')}"
+    return f"{verbs[kind]} {visible(file.path)}"

@@ -40,7 +40,7 @@ def run_tool(
     run = functools.partial(invoke, tool, description, arguments, vault)
     outcome = run_confirmed(run, client, description, arguments)
     caller = vault.caller
-    news = "" if caller.is_person else news_for(caller, vault.holding.decisions)
+    news = "" if caller.is_person else news_for(caller, vault.holding)
     if isinstance(outcome, Failure):
         message = outcome.message + (hint if outcome.code == FILE_NOT_FOUND else "")
         message += f"\n\n{news}" if news else ""

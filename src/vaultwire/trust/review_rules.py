@@ -54,6 +54,11 @@ class ReviewRules:
         self.rules = tuple(rules)
 
     @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders that they name."""
+        return tuple({folder: None for rule in self.rules for folder in rule.folders or ()})
+
+    @property
     def can_hold(self) -> bool:
         """Whether any change can be held by them."""
         return any(rule.mode != "record" for rule in self.rules)

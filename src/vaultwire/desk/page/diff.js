@@ -5,13 +5,13 @@ import { address, get, post } from "./api.js";
 import { Rows } from "./rows.js";
 import { html, useCallback, useEffect, useRef, useState } from "./vendor/htm-preact-3.1.1.js";
 import { loadTree } from "./views.js";
-import { baseName, count, nameOf, waits } from "./words.js";
+import { baseName, count, nameOf, plain, waits } from "./words.js";
 
 const VERBS = { create: "New", edit: "Edited", remove: "Removed", move: "Moved" };
 
 function Path({ path }) {
   const at = path.lastIndexOf("/") + 1;
-  return html`<span class="path"><span class="folder">${path.slice(0, at)}</span>${path.slice(at)}</span>`;
+  return html`<span class="path"><span class="folder">${plain(path.slice(0, at))}</span>${plain(path.slice(at))}</span>`;
 }
 
 // `isNow`: the text of a stale proposal against the note as it is now. `isFixed`: the file asks for no more and decides nothing.
@@ -25,7 +25,7 @@ export function FileDiff({ desk, state, item, file, isOnly, isNow = false, isFix
   }, [item.id, file.index]);
   if (isNow && !preview) return html`<p class="empty">${fault || "Loading…"}</p>`;
   const shown = isNow ? { ...preview, index: file.index } : file;
-  return html`<section class="file" aria-label=${`${isNow ? "As it is now: " : ""}${shown.to ?? shown.path}`}>
+  return html`<section class="file" aria-label=${`${isNow ? "As it is now: " : ""}${plain(shown.to ?? shown.path)}`}>
     <${FileHead} desk=${desk} state=${state} item=${item} file=${shown} isOnly=${isOnly || isFixed} />
     <${Facts} file=${shown} />
     <${Body} desk=${desk} state=${state} item=${item} file=${shown} isFixed=${isFixed} />

@@ -4,7 +4,7 @@ import { Act, isText } from "./acting.js";
 import { get, post } from "./api.js";
 import { FileDiff } from "./diff.js";
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact-3.1.1.js";
-import { baseName, nameOf } from "./words.js";
+import { baseName, nameOf, plain } from "./words.js";
 
 // A text area turns each line end into \n. Where every line ended with \r\n, the edited text does again.
 export function withLineEnds(original, edited) {
@@ -74,7 +74,7 @@ export function Editing({ desk, state, item }) {
     ${preview
       ? preview.map((file) => html`<${FileDiff} key=${file.index} desk=${desk} state=${{ ...state, view: "source" }} item=${item} file=${file} isOnly=${true} />`)
       : html`${files.length > 1 && html`<label class="which">File <select value=${String(index)} onChange=${(event) => setIndex(Number(event.target.value))}>
-          ${files.map((file) => html`<option key=${file.index} value=${String(file.index)}>${file.to ?? file.path}</option>`)}</select></label>`}
+          ${files.map((file) => html`<option key=${file.index} value=${String(file.index)}>${plain(file.to ?? file.path)}</option>`)}</select></label>`}
         ${texts[index] === undefined ? html`<p class="empty">Loading…</p>` : html`<textarea ref=${area} key=${index} spellcheck="true" aria-label=${`New text of ${baseName(files.find((file) => file.index === index)?.path)}`}
           value=${desk.drafts.get(draftKey(index)) ?? texts[index]} onInput=${type}></textarea>`}`}
   </article>`;

@@ -2,14 +2,14 @@
 
 import { grouped } from "./order.js";
 import { html } from "./vendor/htm-preact-3.1.1.js";
-import { capital, clientOf, count, dayKey, dayName, fullTime, stateOf, timeOf, waits } from "./words.js";
+import { capital, clientOf, count, dayKey, dayName, fullTime, plain, stateOf, timeOf, waits } from "./words.js";
 
 function Row({ desk, item, isCurrent }) {
   const [state, sign, words] = stateOf(item);
   const more = (item.undoes ?? []).length ? ` · undoes ${item.undoes.join(", ")}` : "";
   return html`<li class="row-item" data-state=${state}>
     <a href=${desk.link(item.id)} data-id=${item.id} aria-current=${isCurrent ? "true" : null}>
-      <span class="what">${capital(item.summary || item.label)}</span>
+      <span class="what">${capital(item.summary || plain(item.label))}</span>
       <span class="about"><time datetime=${item.time} title=${fullTime(item.time)}>${timeOf(item.time)}</time>
         <span class="tool">${item.tool || (item.kind === "diff" ? "diff" : "")}${more}</span>
         <span class="state" data-state=${state}><span aria-hidden="true">${sign} </span>${words.split(":")[0]}</span></span>
@@ -22,7 +22,7 @@ function Group({ desk, group, current, sessions }) {
   const waiting = group.items.filter(waits).length;
   const span = timeOf(first.time) === timeOf(last.time) ? timeOf(last.time) : `${timeOf(first.time)} – ${timeOf(last.time)}`;
   const known = sessions.find((each) => each.id === group.session && each.client === group.client);
-  const inside = html`<strong>${clientOf(group)}</strong> <span class="muted">${span} · ${count(known?.count ?? group.items.length, "change")}${waiting ? ` · ${count(waiting, "waits", "wait")}` : ""}</span>`;
+  const inside = html`<strong>${clientOf(last)}</strong> <span class="muted">${span} · ${count(known?.count ?? group.items.length, "change")}${waiting ? ` · ${count(waiting, "waits", "wait")}` : ""}</span>`;
   return html`<li class="group">
     ${group.session
       ? html`<a class="session" href=${desk.link("session", group.session)} aria-current=${current === `session ${group.session}` ? "true" : null}>${inside}<span class="hidden"> – show the whole session</span></a>`

@@ -38,7 +38,7 @@ export function Many({ desk, state }) {
       <span class="decide"><${Act} desk=${desk} state=${state} words="Keep all" name=${`Keep ${words}`} about=${`many keep ${route.id}`} primary=${true} off=${!items?.total} onAct=${decide("keep")} />
       <${Act} desk=${desk} state=${state} words="Undo all" name=${`Undo ${words}`} about=${`many undo ${route.id}`} off=${!items?.total} onAct=${decide("undo")} /></span></div>
     ${isSession
-      ? html`<h2 tabindex="-1" id="item-title">A session of ${session?.client ?? (first ? clientOf(first) : "…")}</h2>`
+      ? html`<h2 tabindex="-1" id="item-title">A session of ${first ? clientOf(first) : session?.client ?? "…"}</h2>`
       : html`<h2 tabindex="-1" id="item-title">All changes since</h2><p><label>Since <input type="datetime-local" value=${since} onInput=${(event) => setSince(event.target.value)} /></label></p>`}
     ${fault && html`<p class="notice" role="alert">${fault}</p>`}
     ${items && html`<p>${count(items.total, "change")}${items.waiting ? `, and ${count(items.waiting, "proposal")} in this vault ${items.waiting === 1 ? "waits" : "wait"}` : ""}.</p>`}

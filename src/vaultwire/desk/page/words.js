@@ -12,14 +12,21 @@ export function capital(text) {
   return text ? text[0].toUpperCase() + text.slice(1) : "";
 }
 
+// A client chooses names, also those with characters that are not seen or turn a text around: their numbers are shown.
+const HIDDEN = /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\u{e0000}-\u{e0fff}]/gu;
+
+export function plain(text) {
+  return text.replace(HIDDEN, (each) => `[U+${each.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
+}
+
 export function baseName(path) {
-  return (path ?? "").split("/").pop();
+  return plain((path ?? "").split("/").pop());
 }
 
 // "Plan.md", "Plan.md and 2 more": short enough for the name of a button.
 export function subject(item) {
   const first = item.files?.[0];
-  if (!first) return item.label || item.summary || "";
+  if (!first) return plain(item.label || item.summary || "");
   const more = (item.file_count ?? item.files.length) - 1;
   return baseName(first.to || first.path) + (more > 0 ? ` and ${more} more` : "");
 }
@@ -84,5 +91,7 @@ export function canKeep(item) {
 }
 
 export function clientOf(item) {
-  return item.client === "you" ? "You" : item.client || "Unknown client";
+  // A client chooses its name, but no tool: what the person does is done with the tool "desk".
+  if (item.client === "you") return item.tool === "desk" ? "You" : "“you” (a client of this name)";
+  return plain(item.client || "Unknown client");
 }

@@ -32,7 +32,9 @@ REST = ["p", {"class": "rest"}, ["The rest of this note is not shown here: it is
 _MAX_ADDRESS = 4_000
 # Browsers leave out tabs and line ends within an address, so an address with any control character is refused.
 _UNSAFE = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\\]")
-_OUTSIDE = re.compile(r"(?:https?://[^/]|mailto:|obsidian://[^/])", re.IGNORECASE)
+_OUTSIDE = re.compile(r"(?:https?://[^/]|mailto:)", re.IGNORECASE)
+# Other actions, and other parameters of this one (append, prepend), write notes when such a link is opened; plugins add more.
+_IN_APP = re.compile(r"obsidian://open/?\?(?:vault|file)=[^&#]*(?:&(?:vault|file)=[^&#]*)?\Z")
 _NOTE = re.compile(r"#/[A-Za-z0-9%._~-]+/note/[A-Za-z0-9%._~/-]+(?:\?line=[0-9]{1,9})?\Z")
 _CALLOUT = re.compile(r"[a-z][a-z0-9-]{0,30}\Z")
 _TEXT_ATTRIBUTES = frozenset(("title", "data-callout", "data-mark"))
@@ -40,10 +42,10 @@ _NUMBERS = frozenset(("start", "data-line"))
 
 
 def is_allowed_address(address: object) -> bool:
-    """Tell whether a link may lead to the address: http, https, mailto, obsidian, or a note of this page."""
+    """Tell whether a link may lead to the address: http, https, mailto, a file in Obsidian, or a note of this page."""
     if not isinstance(address, str) or len(address) > _MAX_ADDRESS or _UNSAFE.search(address):
         return False
-    return bool(_OUTSIDE.match(address) or _NOTE.match(address))
+    return bool(_OUTSIDE.match(address) or _IN_APP.match(address) or _NOTE.match(address))
 
 
 def only_allowed(nodes: object) -> Tree:

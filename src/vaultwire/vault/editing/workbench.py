@@ -195,7 +195,7 @@ class Workbench:
         if self.review is None or self.caller.is_person or not steps:
             return "record"
         notes = len(notes_of(self.files, steps))
-        places = places_of(self.files, steps)
+        places = places_of(self.files, steps, self.review.folders)
         return self.review.mode(PlannedChange(*self.caller.names, self.tool, places, notes, written_by(steps)))
 
     def read(self, path: VaultPath, if_match: str | None, *, is_overwritten: bool = False) -> bytes:

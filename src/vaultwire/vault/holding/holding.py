@@ -50,6 +50,19 @@ class Holding:
             return list(proposals)
         return [each for each in proposals if may_be_seen(files, each)]
 
+    def may_tell(self, decisions: Sequence[Decision]) -> list[bool]:
+        """Tell of each decision whether this run may see what it is about: a note may be hidden by now. Raises as ``all``."""
+        files = self._files
+        if not decisions or files is None or not files.hides_some:
+            return [True] * len(decisions)
+        changes = {change.id for change in self._changes.since(0)}
+        told = []
+        for each in decisions:
+            proposal = None if each.proposal is None else self.proposals.get(each.proposal)
+            is_seen = each.proposal is None or (proposal is not None and may_be_seen(files, proposal))
+            told.append(is_seen and {each.change, each.by} - {None} <= changes)
+        return told
+
     def hold(self, kind: Kind, author: Author, steps: Sequence[Step], undoes: tuple[int, ...] = ()) -> Proposal:
         """Add a proposal. Raises VaultError: STALE_EDIT, and JOURNAL_FAILED if it cannot be kept."""
         try:

@@ -7,11 +7,20 @@ from collections.abc import Mapping, Sequence
 from vaultwire.markdown.diffs import unified
 from vaultwire.vault.changes.change import FileChange, Step, Write, files_of
 from vaultwire.vault.disk.note_text import first_invalid_byte, plain_text
+from vaultwire.vault.holding.decisions import Decision, DecisionKind
 from vaultwire.vault.holding.proposal_files import Proposal
 
 _NAMED = 5
 _MOST_DIFF = 2_000
 _MOST_REASON = 500
+_BRIEFLY: dict[DecisionKind, str] = {
+    "undone": "undid {}",
+    "refused": "refused {}",
+    "accepted": "accepted {}",
+    "edited": "accepted {} with edits of their own",
+    "kept": "kept {}",
+    "unkept": "keeps {} no longer",
+}
 _ENOUGH = "Do not write it again unless the person asks for it."
 
 
@@ -64,6 +73,15 @@ def hunk_undone(change: int, step: Step, before: bytes, after: bytes, by: int | 
         f"The person undid a part of change {change} in {path!r}{_by(by)}. {_reason(reason)}{_ENOUGH} "
         f"What they undid:\n{_cut(_diff(before, after, path))}"
     )
+
+
+def brief(decision: Decision) -> str:
+    """Return what is told of a decision to a session that may not see what it is about: no name, and none of its text."""
+    did, about = _BRIEFLY[decision.kind], f"proposal {decision.proposal}"
+    if decision.kind == "undone" or decision.proposal is None:
+        about = f"{'' if decision.file is None else 'a part of '}change {decision.change}"
+    end = f" {_ENOUGH}" if decision.kind in ("undone", "refused") else ""
+    return f"The person {did.format(about)}.{end}"
 
 
 def _named(proposal: Proposal) -> str:

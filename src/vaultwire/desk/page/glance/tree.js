@@ -14,12 +14,13 @@ const MOST_NODES = 25000;
 const DEEPEST = 80;
 // eslint-disable-next-line no-control-regex
 const UNSAFE = /[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\\]/;
-const OUTSIDE = /^(?:https?:\/\/[^/]|mailto:|obsidian:\/\/[^/])/i;
+const OUTSIDE = /^(?:https?:\/\/[^/]|mailto:)/i;
+const IN_APP = /^obsidian:\/\/open\/?\?(?:vault|file)=[^&#]*(?:&(?:vault|file)=[^&#]*)?$/;
 const NOTE = /^#\/[A-Za-z0-9%._~-]+\/note\/[A-Za-z0-9%._~/-]+(?:\?line=[0-9]{1,9})?$/;
 
 export function isAllowedAddress(address) {
   return typeof address === 'string' && address.length <= 4000 && !UNSAFE.test(address) &&
-    (OUTSIDE.test(address) || NOTE.test(address));
+    (OUTSIDE.test(address) || IN_APP.test(address) || NOTE.test(address));
 }
 
 function propsOf(name, given) {

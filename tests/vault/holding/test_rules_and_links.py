@@ -1,0 +1,34 @@
+"""A rule for a folder that is a link also holds what is written at the place where it leads."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from support.vaults import open_vault, write_vault
+from vaultwire.trust.review_rules import ReviewRule, ReviewRules
+from vaultwire.vault.caller import Caller
+from vaultwire.vault.holding.review_mode import Held
+from vaultwire.vault.value_types import NO_PROGRESS
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+@pytest.mark.parametrize(
+    ("path", "is_held"),
+    [("Real/B.md", True), ("Linked/B.md", True), ("Real/New.md", True), ("real/b.md", True), ("Other/C.md", False)],
+)
+def test_a_rule_for_a_link_holds_at_both_paths(tmp_path: Path, path: str, is_held: bool) -> None:
+    root = write_vault(tmp_path / "vault", "=== Real/B.md\nb\n=== Other/C.md\nc\n")
+    (root / "Linked").symlink_to("Real")
+    vault = open_vault(root, state=tmp_path / "state")
+    vault._bench.review = ReviewRules([ReviewRule("hold", folders=("Linked",))])
+    writing = vault.used_by(Caller("agent"), "write_note").writing
+    if not is_held:
+        assert writing.write(path, "x", "overwrite", None, NO_PROGRESS).changed
+        return
+    with pytest.raises(Held):
+        writing.write(path, "x", "overwrite", None, NO_PROGRESS)
+    assert (root / "Real" / "B.md").read_text() == "b\n"
+    assert not (root / "Real" / "New.md").exists()
