@@ -99,7 +99,7 @@ def test_pages_and_filters(desk: Desk) -> None:
     assert desk.reviewer.items(folder="Folder")["total"] == 5
     assert desk.reviewer.items(folder="Fold")["total"] == 0
     assert desk.reviewer.items(client="nobody")["total"] == 0
-    assert desk.reviewer.items(session=desk.agent.session, kind="change", state="made", since="1h")["total"] == 5
+    assert desk.reviewer.items(session=desk.agent.session, kind="change", state="made", since="2d")["total"] == 5
     refused: list[dict[str, Any]] = [
         {"kind": "x"},
         {"state": "x"},
@@ -123,6 +123,8 @@ def test_a_hunk_is_undone_and_later_edits_stay(desk: Desk) -> None:
     (told,) = desk.told()
     assert told.startswith(f"The person undid a part of change {item[1:]} in 'Plan.md'")
     assert "-LINE 3\n+line 3\n" in told
+    assert "LINE 16" not in told  # what is left of the change
+    assert told.count("@@") == 2  # one hunk
     with pytest.raises(VaultError, match="was undone by change 3 already"):
         desk.reviewer.decide(item, "undo", file=0, hunk=0)
     desk.reviewer.decide(f"c{done['undo']}", "undo")
@@ -191,7 +193,7 @@ def test_a_session_and_all_since_a_time_are_undone(desk: Desk) -> None:
     desk.reviewer.decide_many(session=desk.agent.session, action="undo")
     assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE, b"other\n")
     desk.reviewer.decide("c4", "undo")
-    desk.reviewer.decide_many(since="1h", action="undo")
+    desk.reviewer.decide_many(since="2d", action="undo")
     assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE, b"other\n")
     assert desk.state("c1")[0] == "undone"
 
@@ -292,5 +294,5 @@ def test_all_since_a_time_is_undone_where_a_part_and_then_the_rest_were(desk: De
     desk.reviewer.decide("c1", "undo", file=0, hunk=0)
     desk.reviewer.decide("c1", "undo")
     desk.edit("Other.md", b"later\n")
-    desk.reviewer.decide_many(since="1h", action="undo")
+    desk.reviewer.decide_many(since="2d", action="undo")
     assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE, b"other\n")
