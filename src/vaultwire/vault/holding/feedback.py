@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.holding.decisions import Decision, DecisionLog
 
 _MOST = 6_000
+# What was decided longer ago is not told to a client that comes again: it would not know any more what is meant.
+_RECENT_NS = 30 * 86_400 * 1_000_000_000
 _HEAD = "What the person decided since your last call:"
 
 
@@ -15,6 +18,8 @@ def news_for(caller: Caller, log: DecisionLog) -> str:
     """Return what this session is to be told now, "" for nothing. One look at the log's size while nothing is decided."""
     try:
         end = log.end()
+        if caller.told is None and caller.lasting:
+            caller.told = _told_before(caller, log)
         if caller.told is None or caller.told > end:  # no decision is older than the session's first call
             caller.told = end
         if caller.told == end:
@@ -22,13 +27,40 @@ def news_for(caller: Caller, log: DecisionLog) -> str:
         decisions, caller.told = log.since(caller.told)
     except OSError:
         return ""
-    texts = _texts(each for each in decisions if each.session == caller.session and each.text)
+    oldest = time.time_ns() - _RECENT_NS
+    texts = _texts(each for each in decisions if each.text and each.time_ns >= oldest and _concerns(each, caller))
     if not texts:
         return ""
+    if caller.lasting:
+        _keep(caller, log)
     told = "\n".join(texts)
     if len(told) > _MOST:
         told = f"{told[:_MOST]}\n… (there is more: pending_changes lists all proposals, list_changes what was undone)"
     return f"{_HEAD}\n{told}"
+
+
+def _concerns(decision: Decision, caller: Caller) -> bool:
+    if decision.kind == "told":
+        return False
+    if caller.lasting:
+        return decision.session.startswith(caller.lasting) and decision.client == caller.client
+    return decision.session == caller.session
+
+
+def _told_before(caller: Caller, log: DecisionLog) -> int:
+    """Return the position up to which a client was told before this program started. Raises OSError."""
+    for each in reversed(log.all()):
+        if each.kind == "told" and each.session.startswith(caller.lasting) and each.client == caller.client:
+            return int(each.text) if each.text.isdecimal() else 0
+    return 0
+
+
+def _keep(caller: Caller, log: DecisionLog) -> None:
+    """Keep on disk what the client was told, so that it is not told again after a restart."""
+    try:
+        log.add(Decision("told", caller.session, caller.client, text=str(caller.told)))
+    except OSError:  # a full disk: it is told twice
+        pass
 
 
 def _texts(decisions: Iterable[Decision]) -> list[str]:
