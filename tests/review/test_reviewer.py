@@ -123,6 +123,8 @@ def test_a_hunk_is_undone_and_later_edits_stay(desk: Desk) -> None:
     (told,) = desk.told()
     assert told.startswith(f"The person undid a part of change {item[1:]} in 'Plan.md'")
     assert "-LINE 3\n+line 3\n" in told
+    assert "LINE 16" not in told  # what is left of the change
+    assert told.count("@@") == 2  # one hunk
     with pytest.raises(VaultError, match="was undone by change 3 already"):
         desk.reviewer.decide(item, "undo", file=0, hunk=0)
     desk.reviewer.decide(f"c{done['undo']}", "undo")
@@ -326,3 +328,32 @@ def test_of_proposals_on_one_note_all_are_accepted_or_none(desk: Desk) -> None:
     desk.reviewer.decide_many(ids=[third, one], action="accept")
     assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE + b"one\n", b"third\n")
     assert desk.state(other)[0] == "stale"
+
+
+def test_the_undo_of_a_created_file_removes_its_new_folder_and_no_other(desk: Desk) -> None:
+    (desk.root / "Old").mkdir()
+    item = desk.edit("Plan.md", TWO_HUNKS, ("New/Deep/A.md", b"a\n"), ("New/B.md", b"b\n"), ("Old/C.md", b"c\n"))
+    desk.reviewer.decide(item, "undo", file=2)
+    assert (desk.root / "New" / "Deep" / "A.md").exists()
+    done = desk.reviewer.decide(item, "undo", file=1)
+    assert not (desk.root / "New").exists()
+    desk.reviewer.decide(item, "undo", file=3)
+    assert list((desk.root / "Old").iterdir()) == []
+    desk.reviewer.decide(f"c{done['undo']}", "undo")
+    assert desk.at("New/Deep/A.md") == b"a\n"
+
+
+def test_the_agents_own_undo_is_told_that_the_person_undid_a_part(desk: Desk) -> None:
+    item = desk.edit("Plan.md", TWO_HUNKS)
+    done = desk.reviewer.decide(item, "undo", file=0, hunk=0)
+    history = desk.vault.used_by(desk.agent, "undo_changes").history
+    with pytest.raises(VaultError) as caught:
+        history.undo([1], "", NO_PROGRESS, dry_run=False)
+    assert caught.value.message == (
+        f"The person undid a part of change 1 with change {done['undo']}. Do not undo change {done['undo']}: "
+        "if the rest must go, too, edit the notes themselves. Nothing was changed."
+    )
+    assert caught.value.details["changes"] == [done["undo"]]
+    desk.edit("Plan.md", with_lines(desk.at("Plan.md") or b"", (b"LINE 16\n", b"mine\n")))
+    with pytest.raises(VaultError, match=r"by change 2, 3\. Undo those first.* Do not undo change 2"):
+        history.undo([1], "", NO_PROGRESS, dry_run=False)

@@ -25,6 +25,7 @@ class HttpClient:
         self.opened: Any = None
         self.notifications: list[dict[str, Any]] = []
         self.in_session = in_session
+        self.extra: dict[str, str] = {}  # more headers for its requests
         self._revision = ""
         self._session = ""
         self._capabilities: dict[str, Any] = {}
@@ -63,7 +64,7 @@ class HttpClient:
         return {"jsonrpc": "2.0", "method": method, "params": params}
 
     def _headers(self, message: dict[str, Any]) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **self.extra}
         if self._revision:
             headers["MCP-Protocol-Version"] = self._revision
         if self._session:

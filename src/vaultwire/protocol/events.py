@@ -155,7 +155,17 @@ class Peer:
     decided by the principal. ``memory`` belongs to the handlers: what they keep of this peer between its requests.
     """
 
-    __slots__ = ("capabilities", "capabilities_size", "is_person", "memory", "name", "principal", "shown", "watched")
+    __slots__ = (
+        "capabilities",
+        "capabilities_size",
+        "is_person",
+        "is_sessionless",
+        "memory",
+        "name",
+        "principal",
+        "shown",
+        "watched",
+    )
 
     def __init__(self, principal: str = "") -> None:
         self.name = ""
@@ -166,6 +176,7 @@ class Peer:
         self.is_person = (
             False  # whether it is the person's own command, so that none of its changes waits for the person
         )
+        self.is_sessionless = False  # whether its requests belong together by its principal and name only
         self.watched: set[str] = set()  # URIs of resources that it subscribed to
         self.shown: frozenset[str] = frozenset()  # tools listed to it in addition to those listed to everybody
 

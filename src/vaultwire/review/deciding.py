@@ -130,13 +130,13 @@ class Deciding:
             return done(f"Accepting proposal {proposal.id} would {summary(entry.files, is_wish=True)}.", entry.files)
         made = self._vault.holding.accept(proposal.id, texts)
         how = " as edited" if texts else ""
-        return done(
-            f"Accepted proposal {proposal.id}{how}: change {made.id}."
-            if made.id
-            else f"Accepted proposal {proposal.id}{how}; its files are like that already.",
-            made.files,
-            made,
-        )
+        if made.id:
+            ending = f": change {made.id}."
+        elif proposal.kind == "diff":
+            ending = ". Its client writes the file now; its change is listed as soon as it has."
+        else:
+            ending = "; its files are like that already."
+        return done(f"Accepted proposal {proposal.id}{how}{ending}", made.files, made)
 
     def _refuse(self, proposal: Proposal, reason: str, *, dry_run: bool) -> dict[str, Any]:
         if dry_run:

@@ -57,7 +57,8 @@ class Undoing:
             with self._reviewing.locked():
                 steps, parts, path = self._plan_part(number, file, hunk)
                 entry = self._timeline.entry(f"c{number}")
-                made = self._reviewing.make(steps, () if parts else self._with_parts([number]))
+                undoes = () if parts else self._with_parts([number])
+                made = self._reviewing.make(steps, undoes, folders_of=number if parts else 0)
                 text = (
                     _told_of_part(entry, made, steps, file, is_hunk=hunk is not None) if parts else _told(entry, made)
                 )

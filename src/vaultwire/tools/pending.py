@@ -7,7 +7,8 @@ from typing import Annotated, NotRequired, TypedDict
 from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted, iso_time, local_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.changes import TouchedFile, to_touched
-from vaultwire.vault.changes.change import files_of
+from vaultwire.vault.changes.change import Change, files_of
+from vaultwire.vault.holding.decisions import Decision
 from vaultwire.vault.holding.proposals import Proposal
 from vaultwire.vault.holding.words import named
 from vaultwire.vault.value_types import Progress
@@ -28,11 +29,22 @@ class ListedProposal(TypedDict):
     change: Annotated[NotRequired[int], "The change that it became"]
 
 
+class UndoneChange(TypedDict):
+    """A change of this client that the person undid."""
+
+    change: Annotated[int, "Its number"]
+    undone_by: Annotated[int, "The change that undid it"]
+    is_part: Annotated[bool, "Whether only a part of it was undone"]
+    files: Annotated[list[TouchedFile], "The first files it was about"]
+    file_count: Annotated[int, "How many files in all"]
+
+
 class ListedProposals(TypedDict):
     """Proposals of this client, the latest first."""
 
     proposals: list[ListedProposal]
     waiting: Annotated[int, "How many wait in all"]
+    undone: Annotated[list[UndoneChange], "Changes that the person undid, the latest first; only without before"]
     withdrawn: Annotated[list[int], "Those that were given up now"]
     next_before: Annotated[NotRequired[int], "Pass as before for earlier ones; absent if there are none"]
 
@@ -60,11 +72,22 @@ def pending_changes(
     found = [each for each in reversed(proposals) if before is None or each.id < before]
     shown = found[:limit]
     waiting = sum(each.state == "waiting" for each in proposals)
-    data = ListedProposals(proposals=[_to_listed(each) for each in shown], waiting=waiting, withdrawn=withdrawn)
+    undone = [] if before is not None else vault.pending.undone(limit)
+    data = ListedProposals(
+        proposals=[_to_listed(each) for each in shown],
+        waiting=waiting,
+        undone=[_to_undone(change, decision) for change, decision in undone],
+        withdrawn=withdrawn,
+    )
     lines = [f"{counted(waiting, 'change')} of yours {'waits' if waiting == 1 else 'wait'} for the person."]
     if withdrawn:
         lines.append(f"Withdrawn: {', '.join(map(str, withdrawn))}.")
     lines += [_line(each) for each in shown]
+    lines += [
+        f"The person undid {'a part of ' if decision.file is not None else ''}change {change.id} ({named(change.files)}) "
+        f"with change {decision.by}."
+        for change, decision in undone
+    ]
     if unreadable:
         lines.append(f"{counted(unreadable, 'proposal')} cannot be read; the person can look at the files.")
     if len(found) > limit:
@@ -88,6 +111,16 @@ def _to_listed(proposal: Proposal) -> ListedProposal:
     if proposal.change is not None:
         listed["change"] = proposal.change
     return listed
+
+
+def _to_undone(change: Change, decision: Decision) -> UndoneChange:
+    return UndoneChange(
+        change=change.id,
+        undone_by=decision.by or 0,
+        is_part=decision.file is not None,
+        files=[to_touched(file) for file in change.files[:MAX_FILES_SHOWN]],
+        file_count=len(change.files),
+    )
 
 
 def _line(proposal: Proposal) -> str:

@@ -59,6 +59,7 @@ class _Caller:
     def __init__(self, key: str) -> None:
         self.peer = Peer(key)
         self.peer.name = "rest"
+        self.peer.is_sessionless = True
         self.pages: dict[str, dict[bytes, bytes]] = {}
 
 

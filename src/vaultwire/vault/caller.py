@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 
 from vaultwire.vault.memory_budget import MEMORY_BUDGET
@@ -40,6 +41,7 @@ class Caller:
         "_texts",
         "client",
         "is_person",
+        "lasting",
         "may_read_notes",
         "names",
         "paged",
@@ -47,12 +49,18 @@ class Caller:
         "told",
     )
 
-    def __init__(self, client: str = "") -> None:
-        """``client``: its name for the journal of changes; empty if it is unknown."""
+    def __init__(self, client: str = "", lasting: str = "") -> None:
+        """``client``: its name for the journal of changes; empty if it is unknown.
+
+        ``lasting``: what a client without sessions is known by when this program starts again; empty if nothing is certain.
+        """
         self.client = client
         self.names = (client, "")  # the name that it gives itself, and the owner of its key, for the rules of a policy
         self.told: int | None = None  # the position in the log of decisions up to which it was told of them
-        self.session = secrets.token_hex(4)  # tells the sessions of one client apart
+        # The start of the session of a client that is known again, so that it hears what was decided meanwhile. The rest is
+        # new with each start: the person may undo a session, which must not be all that the client ever did.
+        self.lasting = f"{hashlib.sha256(lasting.encode()).hexdigest()[:8]}-" if lasting else ""
+        self.session = self.lasting + secrets.token_hex(4)  # tells the sessions of one client apart
         self.is_person = (
             False  # whether the person makes its changes themselves, so that none of them waits for the person
         )

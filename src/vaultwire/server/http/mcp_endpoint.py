@@ -135,6 +135,7 @@ class McpEndpoint:
             if len(self._peers) >= _MAX_PEERS:
                 del self._peers[next(iter(self._peers))]
             peer = self._peers[key] = Peer(principal)
+            peer.is_sessionless = True
         session.peer = peer
         return session
 

@@ -111,12 +111,14 @@ class Changes:
         progress: Progress = NO_PROGRESS,
         undoes: tuple[int, ...] = (),
         proposal: int = 0,
+        folders_of: int = 0,
     ) -> Change:
         """Take all the steps, in order, or none; inside ``locked`` only.
 
         Steps that change nothing are left out; if none remain, nothing is recorded and the change has the id 0.
         ``progress`` is asked for the last time right before the first step that becomes visible. ``proposal`` is recorded
-        with the change.
+        with the change. The folders that ``undoes`` made go if they are empty then; so do those that the change
+        ``folders_of`` made, of which these steps undo a part.
 
         Raises VaultError, and then nothing has changed: STALE_EDIT if a file is not as a step expects it, NOTE_EXISTS,
         FILE_NOT_FOUND, PERMISSION_DENIED, PATH_OUTSIDE_VAULT, TOO_LARGE, WRITE_FAILED, JOURNAL_FAILED.
@@ -127,7 +129,8 @@ class Changes:
         now = time.time_ns()
         if not needed:
             return Change(0, now, author, (), undoes)
-        made = {folder for undone in self._journal.load_all(undoes) for folder in undone.new_folders}
+        partly = (*undoes, folders_of) if folders_of else undoes
+        made = {folder for undone in self._journal.load_all(partly) for folder in undone.new_folders}
         removed_folders = tuple(sorted(made, key=lambda folder: (folder.count("/"), folder)))
         number = self._journal.next_id()
         draft = Intent(number, "", now, author, undoes, tuple(needed), (), (), removed_folders, proposal=proposal)

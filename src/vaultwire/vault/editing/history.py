@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vaultwire.vault.changes.change import Change, DetailedChange
 from vaultwire.vault.changes.restoring import plan_restore
-from vaultwire.vault.changes.undo import in_effect, plan_undo_all
+from vaultwire.vault.changes.undo import UndoConflict, in_effect, plan_undo_all
 from vaultwire.vault.editing.workbench import Asked, Done, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_NAME, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.note_lookup import locate_file, resolve_name
@@ -85,7 +85,11 @@ class History:
                 first = next((change.id for change in latest if change.time_ns >= moment), None)
                 made = [] if first is None else in_effect([change for change in latest if change.id >= first])
                 numbers = [change.id for change in made]
-            plan = plan_undo_all(bench.changes, bench.files, numbers, progress)
+            try:
+                plan = plan_undo_all(bench.changes, bench.files, numbers, progress)
+            except UndoConflict as error:
+                self._tell_of_parts(error)
+                raise
             notices = [f"Nothing is left of change {change.id} to undo." for change in plan.empty]
             ids = tuple(change.id for change in plan.changes)
             if len(ids) == 1:
@@ -93,6 +97,26 @@ class History:
             else:
                 asked = Asked(f"Undoing changes {', '.join(map(str, ids))}", "they edited it", undoes=ids)
             return Undone(bench.finish(plan.steps, notices, progress, dry_run=dry_run, asked=asked), plan.changes)
+
+    def _tell_of_parts(self, error: UndoConflict) -> None:
+        """Say in the error where the person has undone a part of a change: that must not be undone first."""
+        try:
+            decisions = self._bench.holding.decisions.all()
+        except OSError:
+            return
+        undone = {(each.change, each.by) for each in decisions if each.kind == "undone" and each.file is not None}
+        for number, _, later in error.refused:
+            by = [each for each in later if (number, each) in undone]
+            if not by:
+                continue
+            named = f"change{'s' if len(by) > 1 else ''} {', '.join(map(str, by))}"
+            told = (
+                f"The person undid a part of change {number} with {named}. Do not undo {named}: "
+                "if the rest must go, too, edit the notes themselves."
+            )
+            is_all = len(error.refused) == 1 and by == later
+            error.message = f"{told} Nothing was changed." if is_all else f"{error.message} {told}"
+            error.args = (error.message,)
 
     def restore(self, path: str, number: int | None, to: str, progress: Progress, *, dry_run: bool) -> Done:
         """Restore a file from the trash or the journal. See ``plan_restore``; ``path`` and ``to`` may be empty."""

@@ -100,11 +100,11 @@ class Reviewing:
         """Plan the undo of a part of one file of a change. See ``undo.plan_part``."""
         return plan_part(self._bench.changes, self._bench.files, detailed, index)
 
-    def make(self, steps: Sequence[Step], undoes: tuple[int, ...] = ()) -> Change:
-        """Make a change of the person's, inside ``locked``. Raises VaultError as ``Changes.execute`` does."""
+    def make(self, steps: Sequence[Step], undoes: tuple[int, ...] = (), folders_of: int = 0) -> Change:
+        """Make a change of the person's, inside ``locked``. See ``Changes.execute``."""
         bench = self._bench
         author = Author(bench.caller.client, bench.tool, bench.caller.session)
-        return bench.changes.execute(steps, author, undoes=undoes)
+        return bench.changes.execute(steps, author, undoes=undoes, folders_of=folders_of)
 
     def check(self, steps: Iterable[Step]) -> None:
         """Refuse files that may not be changed, for a dry run. Raises VaultError."""

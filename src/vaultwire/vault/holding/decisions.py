@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.vault.disk.file_operations import sync_file
 
-DecisionKind: TypeAlias = Literal["kept", "unkept", "undone", "accepted", "edited", "refused"]
+DecisionKind: TypeAlias = Literal["kept", "unkept", "undone", "accepted", "edited", "refused", "told"]
 
 _OPEN_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -22,7 +22,8 @@ class Decision(NamedTuple):
     """A decision about a change on record, or a proposal, or a part of it.
 
     ``session`` and ``client`` are those of the agent that it concerns, and ``text`` is what that agent is told; empty for
-    nothing. ``file`` is the index of a step, ``hunk`` that of a hunk in it; None for all. ``by``: the change that did it.
+    nothing. "told" is no decision: up to the position ``text`` in the log, a client was told of those that concern it.
+    ``file`` is the index of a step, ``hunk`` that of a hunk in it; None for all. ``by``: the change that did it.
     """
 
     kind: DecisionKind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 
 from vaultwire.vault.caller import Caller
@@ -11,6 +12,8 @@ from vaultwire.vault.holding.holding import Holding
 from vaultwire.vault.holding.words import brief
 
 _MOST = 6_000
+# What was decided longer ago is not told to a client that comes again: it would not know any more what is meant.
+_RECENT_NS = 30 * 86_400 * 1_000_000_000
 _HEAD = "What the person decided since your last call:"
 
 
@@ -19,6 +22,8 @@ def news_for(caller: Caller, holding: Holding) -> str:
     log = holding.decisions
     try:
         end = log.end()
+        if caller.told is None and caller.lasting:
+            caller.told = _told_before(caller, log)
         if caller.told is None or caller.told > end:  # no decision is older than the session's first call
             caller.told = end
         if caller.told == end:
@@ -26,9 +31,13 @@ def news_for(caller: Caller, holding: Holding) -> str:
         decisions, caller.told = log.since(caller.told)
     except OSError:
         return ""
-    texts = _texts(_seen(caller, holding, [each for each in decisions if each.session == caller.session and each.text]))
+    oldest = time.time_ns() - _RECENT_NS
+    concerning = [each for each in decisions if each.text and each.time_ns >= oldest and _concerns(each, caller)]
+    texts = _texts(_seen(caller, holding, concerning))
     if not texts:
         return ""
+    if caller.lasting:
+        _keep(caller, log)
     told = "\n".join(texts)
     if len(told) > _MOST:
         told = f"{told[:_MOST]}\n… (there is more: pending_changes lists all proposals, list_changes what was undone)"
@@ -50,6 +59,30 @@ def _seen(caller: Caller, holding: Holding, decisions: Sequence[Decision]) -> li
 def _quotes(decision: Decision) -> bool:
     """Tell whether the text of a decision has lines of a note."""
     return decision.kind == "edited" or decision.hunk is not None
+
+
+def _concerns(decision: Decision, caller: Caller) -> bool:
+    if decision.kind == "told":
+        return False
+    if caller.lasting:
+        return decision.session.startswith(caller.lasting) and decision.client == caller.client
+    return decision.session == caller.session
+
+
+def _told_before(caller: Caller, log: DecisionLog) -> int:
+    """Return the position up to which a client was told before this program started. Raises OSError."""
+    for each in reversed(log.all()):
+        if each.kind == "told" and each.session.startswith(caller.lasting) and each.client == caller.client:
+            return int(each.text) if each.text.isdecimal() else 0
+    return 0
+
+
+def _keep(caller: Caller, log: DecisionLog) -> None:
+    """Keep on disk what the client was told, so that it is not told again after a restart."""
+    try:
+        log.add(Decision("told", caller.session, caller.client, text=str(caller.told)))
+    except OSError:  # a full disk: it is told twice
+        pass
 
 
 def _texts(decisions: Iterable[Decision]) -> list[str]:
