@@ -191,7 +191,8 @@ def test_the_list_is_filtered_by_client_folder_kind_and_state(door: DeskDoor, ta
 
     def choose(label: str, value: str, *expected: str) -> None:
         tab.evaluate(
-            f"(() => {{ const label = [...document.querySelectorAll('.filters label')].find((e) => e.textContent.trim().startsWith('{label}'));"
+            "(() => { const labels = [...document.querySelectorAll('.filters label')];"
+            f"const label = labels.find((each) => each.textContent.trim().startsWith('{label}'));"
             f"const field = label.querySelector('select, input'); field.value = '{value}';"
             "field.dispatchEvent(new Event(field.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true })); })()"
         )
