@@ -226,7 +226,7 @@ window.Notification = class extends EventTarget {
 
 
 def test_what_waits_is_notified_on_request_while_the_page_is_hidden(door: DeskDoor, tab: Tab) -> None:
-    tab._do("Page.addScriptToEvaluateOnNewDocument", source=SCREEN)
+    tab.run_first(SCREEN)
     tab.go(door.link())
     tab.wait_for("document.body.innerText.includes('Nothing waits.')")
     door.hold(("Log.md", "second\n"))

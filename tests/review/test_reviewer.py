@@ -99,7 +99,9 @@ def test_pages_and_filters(desk: Desk) -> None:
     assert desk.reviewer.items(folder="Folder")["total"] == 5
     assert desk.reviewer.items(folder="Fold")["total"] == 0
     assert desk.reviewer.items(client="nobody")["total"] == 0
-    assert desk.reviewer.items(session=desk.agent.session, kind="change", state="made", since="13h")["total"] == 5  # it is noon
+    assert (
+        desk.reviewer.items(session=desk.agent.session, kind="change", state="made", since="13h")["total"] == 5
+    )  # it is noon
     refused: list[dict[str, Any]] = [
         {"kind": "x"},
         {"state": "x"},
