@@ -63,7 +63,7 @@ def show(tab: Tab, id_: str) -> None:
 
 def press_button(tab: Tab, decides: str) -> None:
     """Press a button by key."""
-    tab.wait_for(f"document.querySelector('[data-decides=\"{decides}\"]')")
+    tab.wait_for(f"document.querySelector('[data-decides=\"{decides}\"]:not([aria-disabled=true])')")
     tab.evaluate(f"document.querySelector('[data-decides=\"{decides}\"]').focus()")
     tab.press("Enter")
 
@@ -106,6 +106,12 @@ def test_a_session_and_all_since_are_decided_together(door: DeskDoor, tab: Tab) 
     assert door.text("Log.md") == "second\n"
     tab.press("Escape")
     tab.wait_for("!document.querySelector('dialog')")
+    tab.click("[data-decides='many undo ']")
+    tab.click("dialog [data-decides=possible]")  # the others
+    tab.wait_for(
+        "!document.querySelector('dialog') && document.querySelector('.said button')?.ariaDisabled === 'false'"
+    )
+    assert (door.text("Seeds.md"), door.text("Log.md")) == ("Mine.\n", "first\n")
     press_button(tab, "many keep ")
     said(tab, "ept")
     assert door.text("Seeds.md") == "Mine.\n"

@@ -153,7 +153,7 @@ export async function advanceHunk(desk, item, part, kind, event) {
   if (event && event.detail !== 0) return desk[kind](item, part);
   const all = [...document.querySelectorAll("[data-hunk]")];
   const at = all.findIndex((each) => each.dataset.hunk === `${part.file} ${part.hunk}`);
-  const next = all.slice(at + 1).find((each) => each.dataset.state === "made");
+  const next = all.slice(at + 1).find((each) => each.dataset.state === "made" && each.checkVisibility());
   if (!next) return advance(desk, item, event, () => desk[kind](item, part));
   const done = await desk[kind](item, part);
   if (done) next.focus();

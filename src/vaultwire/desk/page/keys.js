@@ -22,7 +22,7 @@ function step(desk, by) {
 }
 
 function stepHunk(by) {
-  const all = [...document.querySelectorAll("[data-hunk]")];
+  const all = [...document.querySelectorAll("[data-hunk]")].filter((each) => each.checkVisibility()); // not those that are folded
   const at = all.indexOf(document.activeElement?.closest("[data-hunk]"));
   const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by];
   next?.focus();
