@@ -14,10 +14,10 @@ function Path({ path }) {
   return html`<span class="path"><span class="folder">${path.slice(0, at)}</span>${path.slice(at)}</span>`;
 }
 
-// `isFixed`: the file asks for no more and decides nothing; it is what has changed since a proposal was made.
-export function FileDiff({ desk, state, item, file, isOnly, isFixed = false }) {
-  return html`<section class="file" aria-label=${`${isFixed ? "Changed since: " : ""}${file.to ?? file.path}`}>
-    <${FileHead} desk=${desk} state=${state} item=${item} file=${file} isOnly=${isOnly} />
+// `isFixed`: the file asks for no more and decides nothing. `isSince`: it is what has changed since a proposal was made.
+export function FileDiff({ desk, state, item, file, isOnly, isSince = false, isFixed = isSince }) {
+  return html`<section class="file" aria-label=${`${isSince ? "Changed since: " : ""}${file.to ?? file.path}`}>
+    <${FileHead} desk=${desk} state=${state} item=${item} file=${file} isOnly=${isOnly || isFixed} />
     <${Facts} file=${file} />
     <${Body} desk=${desk} state=${state} item=${item} file=${file} isFixed=${isFixed} />
   </section>`;

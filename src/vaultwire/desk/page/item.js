@@ -115,7 +115,7 @@ function Stale({ desk, state, item }) {
   const changed = item.files.filter((file) => file.now);
   return html`<section class="stale">
     ${changed.length > 0 && html`<h3 class="side-title">What has changed in the note since</h3>
-      ${changed.map((file) => html`<${FileDiff} key=${`now ${file.index}`} desk=${desk} state=${state} item=${item} file=${{ ...file.now, index: file.index }} isOnly=${true} isFixed=${true} />`)}`}
+      ${changed.map((file) => html`<${FileDiff} key=${`now ${file.index}`} desk=${desk} state=${state} item=${item} file=${{ ...file.now, index: file.index }} isOnly=${true} isSince=${true} />`)}`}
     <p class="notice">It cannot be accepted, because it would write over what has changed since. Refuse it with a reason, and ask for it again.</p>
   </section>`;
 }
