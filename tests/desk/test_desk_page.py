@@ -167,12 +167,16 @@ def test_an_edited_proposal_is_shown_before_it_is_written(door: DeskDoor, tab: T
 def test_a_stale_proposal_shows_both(door: DeskDoor, tab: Tab) -> None:
     proposal = door.hold(("People/Ada.md", ADA))
     (door.root / "People" / "Ada.md").write_text("Was a painter.\n")
-    tab.evaluate("location.reload()")
+    tab.go(door.link())
     tab.wait_for("document.querySelector('.row-item')")
     show(tab, proposal)
     tab.wait_for("document.querySelector('.stale .file')")
     assert "painter" in tab.texts(".stale")[0]
-    assert tab.evaluate(f"document.querySelector('[data-decides=\"{proposal} yes\"]').ariaDisabled") == "true"
+    for what in ("yes", "edit"):  # its text was made from another note
+        assert tab.evaluate(f"document.querySelector('[data-decides=\"{proposal} {what}\"]').ariaDisabled") == "true"
+    tab.type("e")
+    said(tab, "Refuse it with a reason")
+    assert tab.texts("textarea") == []
 
 
 def test_what_builds_on_a_change_is_said_and_undone_together(door: DeskDoor, tab: Tab) -> None:

@@ -221,3 +221,27 @@ def test_the_desk_itself_opens_each_view_at_a_real_server(tmp_path: Path) -> Non
         tab.click(".g-list a")
         tab.wait_for("document.querySelector('.g-target')")
         tab.shoot("desk-note")
+
+
+@needs_chromium
+@pytest.mark.skipif("VAULTWIRE_PLUGIN_MODULES" not in os.environ, reason="make plugin fetches axe-core")
+def test_axe_finds_nothing_in_any_view(tmp_path: Path) -> None:
+    axe = Path(os.environ["VAULTWIRE_PLUGIN_MODULES"], "axe-core", "axe.min.js").read_text()
+    with closing(DeskDoor(tmp_path, NOTES)) as door, open_tab(tmp_path / "profile") as tab:
+        tab.resize(1440, 900)
+        door.agent.session = "one"
+        door.edit(("People/Bert.md", "Something here.\n"))
+        tab.go(door.link())
+        tab.evaluate(f"{axe}; 1")
+        views = ("search", "graph", "activity", "problems", "note/Plan.md", "session/one", "since")
+        for view, dark in itertools.product(views, (False, True)):
+            tab.be_dark(dark)
+            tab.evaluate(f"location.hash = '#/vault/{view}'")
+            tab.wait_for(
+                f"location.hash.endsWith('{view}') && document.querySelector('.glance h2, .many h2')"
+                " && !/Loading|…$/.test(document.querySelector('main').textContent)"
+            )
+            found = tab.evaluate(
+                "axe.run().then((r) => r.violations.map((v) => [v.id, v.nodes.map((n) => n.html + n.failureSummary)]))"
+            )
+            assert found == [], (view, dark, found)

@@ -40,8 +40,7 @@ def test_all_that_the_page_imports_is_there() -> None:
         for name in imported.findall(path.read_text(encoding="utf-8"))
         if not (path.parent / name).is_file()
     ]
-    # The views of the vault at a glance are loaded when one is opened.
-    assert [each for each in missing if each != ("views.js", "./glance/index.js")] == []
+    assert missing == []
 
 
 def test_no_module_of_the_page_is_long() -> None:

@@ -110,11 +110,13 @@ def test_classifiers_are_known_and_name_systems_and_every_python(metadata: Messa
     assert not [each for each in given if each.startswith("License ::")]
 
 
-def test_the_wheel_has_types_licence_and_manual_page_and_no_caches(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_has_types_licence_manual_page_and_the_desks_page_and_no_caches(wheel: zipfile.ZipFile) -> None:
     names = wheel.namelist()
     assert f"{NAME}/py.typed" in names
     assert f"{NAME}-{__version__}.dist-info/licenses/LICENSE" in names
     assert f"{NAME}-{__version__}.data/data/share/man/man1/vaultwire.1" in names
+    page = ROOT / "src" / NAME / "desk" / "page"
+    assert {str(path.relative_to(ROOT / "src").as_posix()) for path in page.rglob("*") if path.is_file()} <= set(names)
     assert [name for name in names if "__pycache__" in name or name.endswith(".pyc")] == []
     ours = {name.removeprefix("src/") for name in git_files() if name.startswith("src/")}
     assert {name for name in names if name.startswith(f"{NAME}/")} == ours

@@ -151,6 +151,10 @@ class Tab:
             self._do("Input.dispatchKeyEvent", type="keyDown", key=each, text=each, unmodifiedText=each)
             self._do("Input.dispatchKeyEvent", type="keyUp", key=each)
 
+    def run_first(self, script: str) -> None:
+        """Run a script in each page that is opened from now on, before the page's own."""
+        self._do("Page.addScriptToEvaluateOnNewDocument", source=script)
+
     def be_dark(self, dark: bool) -> None:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._do("Emulation.setEmulatedMedia", features=[scheme])

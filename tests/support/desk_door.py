@@ -48,9 +48,16 @@ class DeskDoor:
 
     def edit(self, *files: tuple[str, str | None]) -> str:
         """Let the agent write files in one change; return the item's id."""
+        return self._make(self._steps(files))
+
+    def edit_bytes(self, *files: tuple[str, bytes]) -> str:
+        """Let the agent write files that are not text; return the item's id."""
+        return self._make([Write(VaultPath(path), self._bytes(path), data) for path, data in files])
+
+    def _make(self, steps: list[Write]) -> str:
         bench = self.vault.used_by(self.agent, "edit_note")._bench
         with bench.locked(NO_PROGRESS):
-            return f"c{bench.changes.execute(self._steps(files), self._author).id}"
+            return f"c{bench.changes.execute(steps, self._author).id}"
 
     def hold(self, *files: tuple[str, str | None]) -> str:
         """Let the agent propose files; return the item's id."""

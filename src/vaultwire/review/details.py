@@ -54,6 +54,7 @@ class Details:
         moves = [view for view in files if view["action"] == "move"]
         if len(moves) == 1:
             moves[0]["rewritten_links"] = sum(len(view["links"]) for view in files)
+        _follow({view["to"]: view["path"] for view in moves}, files)
         found |= {"files": files, "can_undo": False, "blocked_by": [], "conflict": ""}
         if entry.change is not None:
             obstacle = self._undoing.obstacle(entry)
@@ -162,6 +163,13 @@ class Details:
         if isinstance(step, Move) or before == now:
             return None
         return file_diff(path, before, now)
+
+
+def _follow(moved: dict[str, str], files: Sequence[dict[str, Any]]) -> None:
+    """Say of links to what was moved that they follow it: where the old link led cannot be looked up after the move."""
+    for link in (link for view in files for link in view["links"]):
+        if link["old"] is None and link["new"] in moved:
+            link |= {"old": moved[link["new"]], "follows": True, "words": f"follows the move to {link['new']}"}
 
 
 def _sides(steps: Sequence[Step], detailed: DetailedChange | None, index: int) -> FileSides:

@@ -2,11 +2,15 @@
 
 import { html } from "./vendor/htm-preact-3.1.1.js";
 
-// A button that decides. It stays where it is and keeps the focus when it may not be pressed.
-export function Act({ desk, state, words, name, about, off = false, primary = false, keys = null, onAct }) {
-  const isOff = off || !state.online || state.busy;
+export const READ_ONLY = "This server only reads (--read-only), so it cannot write notes. You can keep changes and refuse proposals, but not undo or accept.";
+
+// A button that decides. It stays where it is and keeps the focus when it may not be pressed. `writes`: it changes notes, which a
+// read-only server does not do.
+export function Act({ desk, state, words, name, about, off = false, writes = false, primary = false, keys = null, onAct }) {
+  const isRefused = writes && state.readOnly;
+  const isOff = off || isRefused || !state.online || state.busy;
   return html`<button type="button" class=${primary ? "primary" : null} data-decides=${about} aria-disabled=${isOff ? "true" : null} aria-label=${name} aria-keyshortcuts=${keys}
-    onClick=${(event) => { if (off) desk.say(`${name}: not possible now.`); else if (!isOff || desk.canAct()) onAct(event); }}>
+    onClick=${(event) => { if (isRefused) desk.say(READ_ONLY, true); else if (off) desk.say(`${name}: not possible now.`); else if (!isOff || desk.canAct()) onAct(event); }}>
     ${words}${keys && html` <kbd aria-hidden="true">${keys}</kbd>`}</button>`;
 }
 

@@ -1,5 +1,6 @@
 // The page as a whole: its head, its two columns, and what starts it.
 
+import { READ_ONLY } from "./acting.js";
 import { Desk } from "./desk.js";
 import { Dialogs } from "./dialogs.js";
 import { Filters } from "./filters.js";
@@ -23,6 +24,7 @@ function Head({ desk, state }) {
               ${name}${state.waitingBy[name] ? ` (${state.waitingBy[name]})` : ""}</option>`)}
           </select></label>`
       : html`<span class="vault">${vault}</span>`}
+    ${state.readOnly && html`<span class="badge" title=${READ_ONLY}>read-only</span>`}
     <nav aria-label="Views">
       <a href=${desk.link()} aria-current=${route.kind === "view" ? null : "page"}>Changes</a>
       ${views.map((view) => html`<a key=${view.name} href=${desk.link(view.name)}

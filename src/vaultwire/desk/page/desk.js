@@ -1,5 +1,6 @@
 // The state of the page and everything that changes it. It renders nothing: app.js shows `state` after each `set`.
 
+import { READ_ONLY } from "./acting.js";
 import { ApiError, get, listen, post, start } from "./api.js";
 import { keptPlace, merge } from "./order.js";
 import { pageChanged } from "./pointer.js";
@@ -259,6 +260,7 @@ export class Desk {
 
   async act(path, body, afterwards) {
     if (!this.canAct()) return false;
+    if (this.state.readOnly && (body.action === "undo" || body.action === "accept")) return this.say(READ_ONLY, true);
     this.set({ busy: true, dialog: null });
     try {
       const answer = await post(path, { vault: this.state.vault, ...body });
@@ -320,7 +322,7 @@ export class Desk {
 
   conflict(path, body, error) {
     const { conflicts, possible = [] } = error.details;
-    this.set({ dialog: { kind: "conflict", path, body, message: error.message, conflicts, possible } });
+    this.set({ dialog: { kind: "conflict", path, body, conflicts, possible } });
   }
 
   ask(dialog) {
@@ -335,7 +337,7 @@ export class Desk {
   // The usual action of a key or button on an item: keep or accept, undo or refuse.
   yes(item, part = {}) {
     if (item.state === "waiting") return this.decide({ id: item.id, action: "accept" });
-    if (item.state === "stale") return this.say("The note has changed since this was proposed. Edit it, or refuse it.", true);
+    if (item.state === "stale") return this.say("The note has changed since this was proposed. Refuse it with a reason, and ask for it again.", true);
     if (part.hunk === undefined && part.file === undefined && !canKeep(item)) return this.say(`There is nothing to keep in ${nameOf(item.id)}.`);
     return this.decide({ id: item.id, action: "keep", ...part });
   }

@@ -23,13 +23,13 @@ function Box({ desk, title, children }) {
 }
 
 function Conflict({ desk, dialog }) {
-  const { path, body, message, conflicts, possible } = dialog;
+  const { path, body, conflicts, possible } = dialog;
   const later = [...new Set(conflicts.flatMap((each) => each.changes ?? []).map((id) => (typeof id === "number" ? `c${id}` : id)))];
   const together = path === "decide" && body.action === "undo" && body.file === undefined && body.hunk === undefined && later.length ? [body.id, ...later] : null;
   const some = path === "decide_many" ? possible : [];
-  return html`<${Box} desk=${desk} title=${body.action === "undo" ? "This cannot be undone alone" : "This is not possible now"}>
-    <p>${message}</p>
-    <ul class="conflicts">${conflicts.map((each, index) => html`<li key=${index}>${each.id ? html`<strong>${nameOf(String(each.id).replace(/^(\d)/, "c$1"))}</strong>: ` : ""}${each.words}</li>`)}</ul>
+  return html`<${Box} desk=${desk} title=${path === "decide_many" ? `Not all of them can be ${body.action === "undo" ? "undone" : "kept"}` : body.action === "undo" ? "This cannot be undone alone" : "This is not possible now"}>
+    ${path === "decide_many" && html`<p>${count(conflicts.length, "change")} of these cannot be ${body.action === "undo" ? "undone" : "kept"} now:</p>`}
+    <ul class="conflicts">${conflicts.map((each, index) => html`<li key=${index}>${each.words}</li>`)}</ul>
     <p>Nothing was changed.</p>
     <div class="buttons">
       <button type="button" autofocus onClick=${() => desk.closeDialog()}>Leave all as it is</button>

@@ -1,11 +1,11 @@
 // One file of a change: what differs, in words and in lines. It shows a FileDiff and asks for the pieces that it lacks.
 
 import { Act, advance } from "./acting.js";
-import { address, get, post } from "./api.js";
+import { address, get } from "./api.js";
 import { Rows } from "./rows.js";
 import { html, useCallback, useEffect, useRef, useState } from "./vendor/htm-preact-3.1.1.js";
 import { loadTree } from "./views.js";
-import { baseName, count, nameOf, plain, waits } from "./words.js";
+import { baseName, capital, count, nameOf, plain, waits } from "./words.js";
 
 const VERBS = { create: "New", edit: "Edited", remove: "Removed", move: "Moved" };
 
@@ -14,21 +14,12 @@ function Path({ path }) {
   return html`<span class="path"><span class="folder">${plain(path.slice(0, at))}</span>${plain(path.slice(at))}</span>`;
 }
 
-// `isNow`: the text of a stale proposal against the note as it is now. `isFixed`: the file asks for no more and decides nothing.
-export function FileDiff({ desk, state, item, file, isOnly, isNow = false, isFixed = isNow }) {
-  const [preview, setPreview] = useState(null);
-  const [fault, setFault] = useState("");
-  useEffect(() => {
-    if (!isNow) return;
-    const where = { vault: state.vault, id: item.id, file: file.index };
-    get("text", where).then(({ text }) => post("preview", { ...where, text })).then((answer) => setPreview(answer.file)).catch((error) => setFault(error.message));
-  }, [item.id, file.index]);
-  if (isNow && !preview) return html`<p class="empty">${fault || "Loading…"}</p>`;
-  const shown = isNow ? { ...preview, index: file.index } : file;
-  return html`<section class="file" aria-label=${`${isNow ? "As it is now: " : ""}${plain(shown.to ?? shown.path)}`}>
-    <${FileHead} desk=${desk} state=${state} item=${item} file=${shown} isOnly=${isOnly || isFixed} />
-    <${Facts} file=${shown} />
-    <${Body} desk=${desk} state=${state} item=${item} file=${shown} isFixed=${isFixed} />
+// `isFixed`: the file asks for no more and decides nothing. `isSince`: it is what has changed since a proposal was made.
+export function FileDiff({ desk, state, item, file, isOnly, isSince = false, isFixed = isSince }) {
+  return html`<section class="file" aria-label=${`${isSince ? "Changed since: " : ""}${plain(file.to ?? file.path)}`}>
+    <${FileHead} desk=${desk} state=${state} item=${item} file=${file} isOnly=${isOnly || isFixed} />
+    <${Facts} file=${file} />
+    <${Body} desk=${desk} state=${state} item=${item} file=${file} isFixed=${isFixed} />
   </section>`;
 }
 
@@ -45,7 +36,7 @@ function FileHead({ desk, state, item, file, isOnly }) {
     ${!isOnly && open && html`<span class="decide">
       <${Act} desk=${desk} state=${state} words=${only === "kept" ? "Kept" : "Keep"} name=${`Keep ${name}`} about=${`${item.id} yes ${file.index}`} off=${only === "kept" || only === "undone" || item.is_reviewed}
         onAct=${() => desk.yes(item, part)} />
-      <${Act} desk=${desk} state=${state} words=${only === "undone" ? "Undone" : "Undo"} name=${`Undo ${name}`} about=${`${item.id} no ${file.index}`} off=${only === "undone"}
+      <${Act} desk=${desk} state=${state} words=${only === "undone" ? "Undone" : "Undo"} name=${`Undo ${name}`} about=${`${item.id} no ${file.index}`} off=${only === "undone"} writes=${true}
         onAct=${() => desk.no(item, part)} /></span>`}
   </header>`;
 }
@@ -58,7 +49,7 @@ function Value({ value }) {
 function Facts({ file }) {
   return html`<div class="facts">
     ${file.rewritten_links > 0 && html`<p>${count(file.rewritten_links, "link")} in other notes ${file.rewritten_links === 1 ? "was" : "were"} rewritten.</p>`}
-    ${(file.notices ?? []).map((notice, index) => html`<p key=${index} class="notice"><span aria-hidden="true">⚠ </span>${notice.words}</p>`)}
+    ${(file.notices ?? []).length > 0 && html`<ul class="notice" aria-label="Hard to see">${file.notices.map((notice, index) => html`<li key=${index}><span aria-hidden="true">⚠ </span>${capital(notice.words)}</li>`)}</ul>`}
     ${(file.properties ?? []).length > 0 && html`<table class="properties"><caption>Properties</caption>
       <thead><tr><th scope="col">Name</th><th scope="col">Before</th><th scope="col">After</th></tr></thead>
       <tbody>${file.properties.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th>
@@ -74,7 +65,8 @@ function Body({ desk, state, item, file, isFixed }) {
   if (file.kind === "binary") return html`<p class="muted">This file is not a text, so its lines cannot be shown.</p>`;
   if (state.view === "rendered" && !isFixed && file.kind === "note") return html`<${Rendered} state=${state} item=${item} file=${file} />`;
   if (!file.hunks.length) return file.action === "move" ? null : html`<p class="muted">No line differs.</p>`;
-  return html`<${Hunks} desk=${desk} state=${state} item=${item} file=${file} isFixed=${isFixed} />`;
+  const hunks = html`<${Hunks} desk=${desk} state=${state} item=${item} file=${file} isFixed=${isFixed} />`;
+  return file.kind === "canvas" && file.nodes.length ? html`<details><summary>The text of the file</summary>${hunks}</details>` : hunks;
 }
 
 function Images({ state, item, file }) {
@@ -152,7 +144,7 @@ function Hunk({ desk, state, item, file, hunk, rows, gap, layout, isFixed }) {
       ${canDecide && html`<div class="hunk-head"><span class="muted">Hunk ${hunk.index + 1} of ${file.hunk_count}</span>
         <span class="state">${HUNK_STATES[hunk.state] ?? ""}</span>
         <span class="decide"><${Act} desk=${desk} state=${state} words="Keep" name=${`Keep ${name}`} about=${`${item.id} yes ${file.index} ${hunk.index}`} off=${isDone || item.is_reviewed} onAct=${run("yes")} />
-        <${Act} desk=${desk} state=${state} words="Undo" name=${`Undo ${name}`} about=${`${item.id} no ${file.index} ${hunk.index}`} off=${hunk.state === "undone" || item.state === "undone"} onAct=${run("no")} /></span></div>`}
+        <${Act} desk=${desk} state=${state} words="Undo" name=${`Undo ${name}`} about=${`${item.id} no ${file.index} ${hunk.index}`} off=${hunk.state === "undone" || item.state === "undone"} writes=${true} onAct=${run("no")} /></span></div>`}
       <${Rows} rows=${rows} layout=${layout} /></div>`;
 }
 
@@ -161,7 +153,7 @@ export async function advanceHunk(desk, item, part, kind, event) {
   if (event && event.detail !== 0) return desk[kind](item, part);
   const all = [...document.querySelectorAll("[data-hunk]")];
   const at = all.findIndex((each) => each.dataset.hunk === `${part.file} ${part.hunk}`);
-  const next = all.slice(at + 1).find((each) => each.dataset.state === "made");
+  const next = all.slice(at + 1).find((each) => each.dataset.state === "made" && each.checkVisibility());
   if (!next) return advance(desk, item, event, () => desk[kind](item, part));
   const done = await desk[kind](item, part);
   if (done) next.focus();

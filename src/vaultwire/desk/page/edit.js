@@ -65,7 +65,7 @@ export function Editing({ desk, state, item }) {
     <div class="toolbar" role="toolbar" aria-label=${`Edit ${name}`}>
       <button type="button" onClick=${preview ? () => setPreview(null) : leave}>${preview ? "Edit further" : "Back to the proposal"}</button>
       <span class="decide">
-        <${Act} key="accept" desk=${desk} state=${state} words="Accept as edited" name=${`Accept as edited ${name}`} about=${`${item.id} accept edited`} primary=${Boolean(preview)} off=${!preview || !hasDraft} onAct=${accept} />
+        <${Act} key="accept" desk=${desk} state=${state} words="Accept as edited" name=${`Accept as edited ${name}`} about=${`${item.id} accept edited`} primary=${Boolean(preview)} off=${!preview || !hasDraft} writes=${true} onAct=${accept} />
         <button key="look" type="button" class=${preview ? "" : "primary"} aria-disabled=${Boolean(preview)} onClick=${() => { if (!preview) look(); }}>Show what will be written</button>
         <button type="button" class="quiet" data-decides=${`${item.id} discard`} onClick=${discard}>Discard my edits</button></span></div>
     <h2>${preview ? "What will be written" : "Edit the proposal"}</h2>

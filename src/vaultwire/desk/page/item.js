@@ -10,15 +10,15 @@ function decisions(item) {
   const name = `${nameOf(item.id)}: ${subject(item)}`;
   if (waits(item)) {
     return [
-      { words: "Accept", keys: "a", name: `Accept ${name}`, primary: true, off: item.state === "stale", act: "yes" },
-      { words: "Edit", keys: "e", name: `Edit ${name}`, act: "edit", off: !(item.files ?? []).some(isText) },
+      { words: "Accept", keys: "a", name: `Accept ${name}`, primary: true, writes: true, off: item.state === "stale", act: "yes" },
+      { words: "Edit", keys: "e", name: `Edit ${name}`, act: "edit", off: item.state === "stale" || !(item.files ?? []).some(isText) },
       { words: "Refuse", keys: "x", name: `Refuse ${name}`, act: "no" },
     ];
   }
   const isKept = item.is_reviewed && item.state === "made";
   return [
     { words: isKept ? "Kept" : "Keep", keys: "a", name: `${isKept ? "Kept" : "Keep"} ${name}`, primary: !isKept, off: !canKeep(item), act: "yes" },
-    { words: item.state === "undone" ? "Undone" : "Undo", keys: "x", name: `${item.state === "undone" ? "Undone" : "Undo"} ${name}`, act: "no",
+    { words: item.state === "undone" ? "Undone" : "Undo", keys: "x", name: `${item.state === "undone" ? "Undone" : "Undo"} ${name}`, act: "no", writes: true,
       off: ["undone", "refused", "withdrawn"].includes(item.state) || (item.can_undo === false && !item.blocked_by?.length) },
   ];
 }
@@ -37,7 +37,7 @@ function Toolbar({ desk, state, item }) {
       <button type="button" aria-label="Previous in the list" aria-keyshortcuts="k" aria-disabled=${at <= 0} onClick=${() => desk.step(-1)}>↑</button>
     </span>
     <span class="decide">${decisions(item).map((each) => html`<${Act} key=${each.act} desk=${desk} state=${state} words=${each.words} name=${each.name} keys=${each.keys}
-      about=${`${item.id} ${each.act}`} off=${each.off} primary=${each.primary} onAct=${run(each.act)} />`)}</span>
+      about=${`${item.id} ${each.act}`} off=${each.off} writes=${each.writes} primary=${each.primary} onAct=${run(each.act)} />`)}</span>
   </div>`;
 }
 
@@ -57,8 +57,9 @@ function Head({ desk, item }) {
       ${item.undone_by && html` Undone by ${link(desk, item.undone_by)}.`}
       ${item.change && item.id.startsWith("p") && html` Written as ${link(desk, item.change)}.`}</span></p>
     ${item.reason && html`<p>Your reason: <q>${item.reason}</q></p>`}
-    ${item.conflict && html`<p class="notice">${item.conflict}</p>`}
-    ${(item.blocked_by ?? []).length > 0 && html`<p class="notice">Later changes build on this one: ${item.blocked_by.map((id) => link(desk, id))}. An undo has to begin with them.</p>`}
+    ${item.conflict && html`<p class="notice">${(item.blocked_by ?? []).length
+      ? html`${item.blocked_by.length === 1 ? "A later change builds" : "Later changes build"} on this one: ${item.blocked_by.map((id) => link(desk, id))}. “Undo” offers to undo them together.`
+      : item.conflict.replace(/ Nothing was changed\.$/, "")}</p>`}
     <p class="counts"><span>${count(item.files.length, "file")}</span> <span class="plus">+${added}</span> <span class="minus">−${removed}</span> <span class="muted">lines</span></p>
   </div>`;
 }
@@ -77,6 +78,11 @@ function ViewSwitch({ desk, state }) {
   </div>`;
 }
 
+// Nothing but links to what has moved was changed in this file.
+function isFollowing(file) {
+  return file.action === "edit" && file.links.length > 0 && file.added === file.removed && file.added <= file.links.length && file.links.every((link) => link.follows);
+}
+
 export function Item({ desk, state }) {
   const { detail, detailError, isChanged, editing } = state;
   const top = useRef(null);
@@ -90,25 +96,26 @@ export function Item({ desk, state }) {
   if (!detail) return html`<p class="empty">Loading…</p>`;
   if (editing?.id === detail.id) return html`<${Editing} desk=${desk} state=${state} item=${detail} />`;
   const hasText = detail.files.some((file) => ["note", "canvas", "text"].includes(file.kind));
+  const show = (file) => html`<${FileDiff} key=${file.index} desk=${desk} state=${state} item=${detail} file=${file} isOnly=${detail.files.length === 1} />`;
+  const followed = detail.files.filter(isFollowing);
   return html`<article class="item" ref=${top} aria-labelledby="item-title">
     <${Toolbar} desk=${desk} state=${state} item=${detail} />
     <${Head} desk=${desk} item=${detail} />
     ${isChanged && html`<p class="notice">This change is not as it was when you opened it. <button type="button" onClick=${() => desk.showLatest()}>Show it as it is now</button></p>`}
     ${hasText && html`<${ViewSwitch} desk=${desk} state=${state} />`}
     ${detail.state === "stale" && html`<h3 class="side-title">What it wants, from the note as it was</h3>`}
-    ${detail.files.map((file) => html`<${FileDiff} key=${file.index} desk=${desk} state=${state} item=${detail} file=${file} isOnly=${detail.files.length === 1} />`)}
+    ${detail.files.filter((file) => !followed.includes(file)).map(show)}
+    ${followed.length > 0 && html`<details class="followed"><summary>${count(followed.length, "note")} whose links follow the move</summary>${followed.map(show)}</details>`}
     ${detail.state === "stale" && html`<${Stale} desk=${desk} state=${state} item=${detail} />`}
   </article>`;
 }
 
-// The other side of a stale proposal: what has changed since, and what writing its text would do to the note as it is now.
+// The other side of a stale proposal: what has changed since it was made.
 function Stale({ desk, state, item }) {
   const changed = item.files.filter((file) => file.now);
   return html`<section class="stale">
     ${changed.length > 0 && html`<h3 class="side-title">What has changed in the note since</h3>
-      ${changed.map((file) => html`<${FileDiff} key=${`now ${file.index}`} desk=${desk} state=${state} item=${item} file=${{ ...file.now, index: file.index }} isOnly=${true} isFixed=${true} />`)}`}
-    <h3 class="side-title">What its text would do to the note as it is now</h3>
-    <p class="muted">Edit the proposal to write it on top of the note as it is now, or refuse it.</p>
-    ${item.files.filter(isText).map((file) => html`<${FileDiff} key=${file.index} desk=${desk} state=${state} item=${item} file=${file} isOnly=${true} isNow=${true} />`)}
+      ${changed.map((file) => html`<${FileDiff} key=${`now ${file.index}`} desk=${desk} state=${state} item=${item} file=${{ ...file.now, index: file.index }} isOnly=${true} isSince=${true} />`)}`}
+    <p class="notice">It cannot be accepted, because it would write over what has changed since. Refuse it with a reason, and ask for it again.</p>
   </section>`;
 }

@@ -22,7 +22,7 @@ function step(desk, by) {
 }
 
 function stepHunk(by) {
-  const all = [...document.querySelectorAll("[data-hunk]")];
+  const all = [...document.querySelectorAll("[data-hunk]")].filter((each) => each.checkVisibility()); // not those that are folded
   const at = all.indexOf(document.activeElement?.closest("[data-hunk]"));
   const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by];
   next?.focus();
@@ -44,7 +44,8 @@ async function decide(desk, kind) {
 
 function edit(desk) {
   const { detail, route } = desk.state;
-  if (route.kind === "item" && detail && waits(detail)) desk.set({ editing: { id: detail.id } });
+  if (route.kind === "item" && detail?.state === "stale") desk.yes(detail);
+  else if (route.kind === "item" && detail && waits(detail)) desk.set({ editing: { id: detail.id } });
   else desk.say("Only a proposal that waits can be edited.");
 }
 

@@ -36,14 +36,15 @@ export function Many({ desk, state }) {
   return html`<article class="item many">
     <div class="toolbar" role="toolbar" aria-label=${`Decide ${words}`}><a class="back" href=${desk.link()}>‹ All changes</a><span class="steps"></span>
       <span class="decide"><${Act} desk=${desk} state=${state} words="Keep all" name=${`Keep ${words}`} about=${`many keep ${route.id}`} primary=${true} off=${!items?.total} onAct=${decide("keep")} />
-      <${Act} desk=${desk} state=${state} words="Undo all" name=${`Undo ${words}`} about=${`many undo ${route.id}`} off=${!items?.total} onAct=${decide("undo")} /></span></div>
+      <${Act} desk=${desk} state=${state} words="Undo all" name=${`Undo ${words}`} about=${`many undo ${route.id}`} off=${!items?.total} writes=${true} onAct=${decide("undo")} /></span></div>
     ${isSession
       ? html`<h2 tabindex="-1" id="item-title">A session of ${first ? clientOf(first) : session?.client ?? "…"}</h2>`
       : html`<h2 tabindex="-1" id="item-title">All changes since</h2><p><label>Since <input type="datetime-local" value=${since} onInput=${(event) => setSince(event.target.value)} /></label></p>`}
     ${fault && html`<p class="notice" role="alert">${fault}</p>`}
     ${items && html`<p>${count(items.total, "change")}${items.waiting ? `, and ${count(items.waiting, "proposal")} in this vault ${items.waiting === 1 ? "waits" : "wait"}` : ""}.</p>`}
-    ${plan && html`<p class="muted">If you undo all: ${plan.message}</p>
-      ${(plan.conflicts ?? []).length > 0 && html`<ul class="conflicts">${plan.conflicts.map((each, index) => html`<li key=${index}>${each.words}</li>`)}</ul>`}`}
+    ${plan && (plan.conflicts ?? []).length === 0 && html`<p class="muted">If you undo all: ${plan.message}</p>`}
+    ${plan && (plan.conflicts ?? []).length > 0 && html`<div class="notice"><p>${count(plan.conflicts.length, "change")} of these cannot be undone now${(plan.possible ?? []).length ? `. The other ${plan.possible.length} can be` : ""}:</p>
+      <ul class="conflicts">${plan.conflicts.map((each, index) => html`<li key=${index}>${each.words}</li>`)}</ul></div>`}
     <ul class="plain">${(items?.items ?? []).map((item) => html`<li key=${item.id}><a href=${desk.link(item.id)}>${capital(item.summary || item.label)}</a>
       <span class="muted"> ${timeOf(item.time)} · ${nameOf(item.id)} · ${stateOf(item)[2]}</span></li>`)}</ul>
     ${items?.has_more && html`<p class="muted">The first ${items.items.length} are listed.</p>`}

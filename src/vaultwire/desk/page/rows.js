@@ -63,6 +63,11 @@ function slice(parts, from, to) {
   return out;
 }
 
+// A line that came or went as a whole needs no mark of its words.
+function textClass(parts) {
+  return parts.length === 1 && parts[0].op !== "=" ? "text whole" : "text";
+}
+
 const SIGNS = { same: ["", ""], removed: ["−", "removed"], added: ["+", "added"], changed: ["±", "changed"] };
 
 function Line({ kind, old, fresh, parts, note }) {
@@ -70,14 +75,14 @@ function Line({ kind, old, fresh, parts, note }) {
   return html`<div class="line" data-kind=${kind}>
     <span class="no" data-no=${old ?? ""}></span><span class="no" data-no=${fresh ?? ""}></span>
     <span class="sign">${sign && html`<span aria-hidden="true">${sign}</span><span class="hidden">${words}: </span>`}</span>
-    <span class="text"><${Parts} parts=${parts} />${note && html` <em class="remark">${note}</em>`}</span></div>`;
+    <span class=${textClass(parts)}><${Parts} parts=${parts} />${note && html` <em class="remark">${note}</em>`}</span></div>`;
 }
 
 function Half({ kind, number, parts, note }) {
   const [sign, words] = SIGNS[kind] ?? ["", ""];
   return html`<span class="no" data-no=${number ?? ""} data-kind=${kind}></span>
     <span class="sign" data-kind=${kind}>${sign && html`<span aria-hidden="true">${sign}</span><span class="hidden">${words}: </span>`}</span>
-    <span class="text" data-kind=${kind}><${Parts} parts=${parts} />${note && html` <em class="remark">${note}</em>`}</span>`;
+    <span class=${textClass(parts)} data-kind=${kind}><${Parts} parts=${parts} />${note && html` <em class="remark">${note}</em>`}</span>`;
 }
 
 function Unified({ row }) {
