@@ -4,7 +4,7 @@ import { Act, advance, isText } from "./acting.js";
 import { FileDiff } from "./diff.js";
 import { Editing } from "./edit.js";
 import { html, useEffect, useRef } from "./vendor/htm-preact-3.1.1.js";
-import { canKeep, capital, clientOf, count, fullTime, nameOf, stateOf, subject, waits } from "./words.js";
+import { canKeep, capital, clientOf, count, fullTime, nameOf, plain, stateOf, subject, waits } from "./words.js";
 
 function decisions(item) {
   const name = `${nameOf(item.id)}: ${subject(item)}`;
@@ -48,7 +48,7 @@ function Head({ desk, item }) {
   const removed = item.files.reduce((sum, file) => sum + (file.removed ?? 0), 0);
   const verb = waits(item) || item.id.startsWith("p") ? "asked for this" : "made this";
   return html`<div class="item-head">
-    <h2 tabindex="-1" id="item-title">${capital(item.summary || item.label)}</h2>
+    <h2 tabindex="-1" id="item-title">${capital(item.summary || plain(item.label))}</h2>
     <p><span class="state" data-state=${state}><span aria-hidden="true">${sign} </span>${words}</span>
       <span class="muted"> · ${capital(nameOf(item.id))}. ${who} ${verb}${item.tool ? html` with <code>${item.tool}</code>` : ""}
       , <time datetime=${item.time}>${fullTime(item.time)}</time>.

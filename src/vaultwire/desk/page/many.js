@@ -3,7 +3,7 @@
 import { Act } from "./acting.js";
 import { get, post } from "./api.js";
 import { html, useEffect, useState } from "./vendor/htm-preact-3.1.1.js";
-import { capital, clientOf, count, nameOf, stateOf, timeOf } from "./words.js";
+import { capital, clientOf, count, nameOf, plain, stateOf, timeOf } from "./words.js";
 
 function startOfToday() {
   const now = new Date();
@@ -45,7 +45,7 @@ export function Many({ desk, state }) {
     ${plan && (plan.conflicts ?? []).length === 0 && html`<p class="muted">If you undo all: ${plan.message}</p>`}
     ${plan && (plan.conflicts ?? []).length > 0 && html`<div class="notice"><p>${count(plan.conflicts.length, "change")} of these cannot be undone now${(plan.possible ?? []).length ? `. The other ${plan.possible.length} can be` : ""}:</p>
       <ul class="conflicts">${plan.conflicts.map((each, index) => html`<li key=${index}>${each.words}</li>`)}</ul></div>`}
-    <ul class="plain">${(items?.items ?? []).map((item) => html`<li key=${item.id}><a href=${desk.link(item.id)}>${capital(item.summary || item.label)}</a>
+    <ul class="plain">${(items?.items ?? []).map((item) => html`<li key=${item.id}><a href=${desk.link(item.id)}>${capital(item.summary || plain(item.label))}</a>
       <span class="muted"> ${timeOf(item.time)} · ${nameOf(item.id)} · ${stateOf(item)[2]}</span></li>`)}</ul>
     ${items?.has_more && html`<p class="muted">The first ${items.items.length} are listed.</p>`}
   </article>`;
