@@ -366,7 +366,7 @@ def test_check_prints_a_line_for_each_fault(tmp_path: Path, vaults: tuple[Path, 
         assert process.stdout is not None
         assert process.stdout.read().splitlines() == [
             "A.md:1:1: unresolved-link: [[Nowhere]] leads nowhere: there is no file 'Nowhere'",
-            "1 fault in 1 file: 0 errors, 1 warning",
+            "1 problem in 1 file: 0 errors, 1 warning",
         ]
         assert process.wait(timeout=30) == 1
     with running(tmp_path, "check", "--json", "B", "--vault", str(vaults[1])) as process:
