@@ -172,7 +172,8 @@ def test_a_stale_proposal_shows_both(door: DeskDoor, tab: Tab) -> None:
     show(tab, proposal)
     tab.wait_for("document.querySelector('.stale .file')")
     assert "painter" in tab.texts(".stale")[0]
-    assert tab.evaluate(f"document.querySelector('[data-decides=\"{proposal} yes\"]').ariaDisabled") == "true"
+    for kind in ("yes", "edit"):
+        assert tab.evaluate(f"document.querySelector('[data-decides=\"{proposal} {kind}\"]').ariaDisabled") == "true"
 
 
 def test_what_builds_on_a_change_is_said_and_undone_together(door: DeskDoor, tab: Tab) -> None:

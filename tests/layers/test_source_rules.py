@@ -27,6 +27,7 @@ ONLY = {
     # trust/chained_log.py: the log of what was asked, which lies outside of the vault.
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
     # desk/access.py, last_port.py, running.py: cookies of the desk and where it runs, in the state folder; assets.py: its page.
+    # server/apps/pages.py: the modules of the desk's page, for views inside clients.
     # cli/connect.py: the key to show a server, from a file the person names.
     # cli/vault_commands/any_tool.py: the text of an argument, from a file the person names.
     # obsidian/plugin_files.py: the companion plugin, into the settings of the person's Obsidian.
@@ -56,6 +57,7 @@ ONLY = {
         "desk/assets.py",
         "desk/last_port.py",
         "desk/running.py",
+        "server/apps/pages.py",
         "obsidian/known_vaults.py",
         "service/steps.py",
         "cli/connect.py",

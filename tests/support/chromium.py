@@ -189,7 +189,8 @@ def open_tab(profile: Path) -> Iterator[Tab]:
         "--remote-debugging-port=0",
         "--window-size=1000,700",
         # Whether a page may reach this computer at all is asked of the person in some versions and not in others.
-        "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests",
+        # A frame without an origin has a process of its own otherwise, into which the tests could not see.
+        "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,IsolateSandboxedIframes",
         f"--user-data-dir={profile}",
     )
     with subprocess.Popen(

@@ -71,7 +71,8 @@ def vault_over(
         index,
         settings,
         changes or Changes(files, index, new_state()),
-        now=lambda: datetime.combine(today(), time(12)),
+        # The person's real time on a real day: times such as "1h ago" are compared with those of changes.
+        now=datetime.now if today == date.today else lambda: datetime.combine(today(), time(12)),
         max_attachment_bytes=MAX_ATTACHMENT_BYTES,
         read_first=read_first,
     )

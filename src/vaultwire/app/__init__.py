@@ -22,6 +22,7 @@ from vaultwire.app.engine import (
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.protocol.dialects import DIALECTS, MCP, SECURE, STRUCTURED
 from vaultwire.protocol.events import Identity
+from vaultwire.protocol.revisions import APPS
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import Toolset
@@ -177,6 +178,7 @@ def make_session(config: Config, handlers: Handlers, revision: Revision | None =
             guide=handlers.guide,
         ),
         stateless={"tools": {"listChanged": False}},  # it grows for one session
+        extensions={APPS: {}},
     )
     dialect = DIALECTS[config.dialect]
     if config.structured and dialect is MCP:

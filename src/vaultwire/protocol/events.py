@@ -7,7 +7,7 @@ from vaultwire.protocol.revisions import META_SERVER_INFO, STATELESS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any, TypeAlias
 
     from vaultwire.protocol.dialects import Dialect
@@ -35,9 +35,10 @@ class Identity:
     """How this server introduces itself in ``initialize`` and ``server/discover``.
 
     ``stateless`` are capabilities that differ without sessions (2026-07-28). ``instructions`` may depend on the client.
+    ``extensions`` are told to clients that declare them, too; the others get no byte more.
     """
 
-    __slots__ = ("capabilities", "instructions", "server_info", "stateless")
+    __slots__ = ("capabilities", "extensions", "instructions", "server_info", "stateless")
 
     def __init__(
         self,
@@ -47,29 +48,33 @@ class Identity:
         capabilities: JsonObject,
         instructions: str | Callable[[Peer], str],
         stateless: JsonObject | None = None,
+        extensions: Mapping[str, JsonObject] | None = None,
     ) -> None:
         self.server_info: JsonObject = {"name": name, "title": title, "version": version}
         self.capabilities = capabilities
         self.instructions = instructions
         self.stateless = stateless or {}
+        self.extensions = extensions or {}
 
     def handshake_result(self, dialect: Dialect, revision: Revision, peer: Peer) -> JsonObject:
         """Return the result of ``initialize``."""
         result: JsonObject = {
             "protocolVersion": revision.name,
-            "capabilities": self._capabilities(dialect, revision),
+            "capabilities": self._capabilities(dialect, revision, peer.capabilities),
             "serverInfo": self._server_info(dialect, revision),
         }
         if dialect.instructions:
             result["instructions"] = self._instructions(peer)
         return result
 
-    def discovery_result(self, dialect: Dialect, revision: Revision, peer: Peer) -> JsonObject:
-        """Return the result of ``server/discover``."""
+    def discovery_result(
+        self, dialect: Dialect, revision: Revision, peer: Peer, capabilities: JsonObject
+    ) -> JsonObject:
+        """Return the result of ``server/discover`` for a client with these capabilities."""
         return self.enveloped(
             {
                 "supportedVersions": [served.name for served in STATELESS],
-                "capabilities": self._capabilities(dialect, revision),
+                "capabilities": self._capabilities(dialect, revision, capabilities),
                 "instructions": self._instructions(peer),
                 "ttlMs": DISCOVER_TTL_MS,
                 "cacheScope": DISCOVER_CACHE_SCOPE,
@@ -92,7 +97,7 @@ class Identity:
             del server_info["title"]
         return server_info
 
-    def _capabilities(self, dialect: Dialect, revision: Revision) -> JsonObject:
+    def _capabilities(self, dialect: Dialect, revision: Revision, of_client: JsonObject) -> JsonObject:
         """Return this server's capabilities as the revision spells them."""
         if dialect.capabilities is not None:
             return dict(dialect.capabilities)
@@ -101,6 +106,11 @@ class Identity:
             capabilities |= self.stateless
         if not revision.completions:
             capabilities.pop("completions", None)
+        declared = of_client.get("extensions") if revision.extensions else None
+        if isinstance(declared, dict):
+            common = {name: given for name, given in self.extensions.items() if name in declared}
+            if common:
+                capabilities["extensions"] = common
         return capabilities
 
 

@@ -18,6 +18,9 @@ META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 META_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
+APPS = "io.modelcontextprotocol/ui"
+"""The extension of views inside clients (SEP-1865)."""
+
 HEADER_MISMATCH = -32020
 MISSING_CLIENT_CAPABILITY = -32021
 UNSUPPORTED_PROTOCOL_VERSION = -32022
@@ -36,6 +39,7 @@ class Revision:
         "asks_in_results",
         "batches",
         "completions",
+        "extensions",
         "name",
         "primed_streams",
         "resource_not_found",
@@ -54,6 +58,9 @@ class Revision:
         self.batches = name == "2025-03-26"
         # `completion/complete` is older than the capability that announces it.
         self.completions = name >= "2025-03-26"
+        # Clients declare extensions in `capabilities.extensions` from 2025-11-25 on, some with the one before, too. What an
+        # extension adds stands in `_meta` of tools, which came with 2025-06-18.
+        self.extensions = name >= "2025-06-18"
         # `title` on resources, templates, prompts and their arguments, and `lastModified` among annotations.
         self.titles = name >= "2025-06-18"
         # 2026-07-28, "Resources", "Error handling": the older number must not be sent any more.

@@ -283,7 +283,7 @@ class Session:
             if batch is not None:
                 raise Refused(INVALID_REQUEST, f"Invalid Request: {revision.name} has no batches")
             if method == "server/discover":
-                return self._identity.discovery_result(self.dialect, revision, self.peer)
+                return self._identity.discovery_result(self.dialect, revision, self.peer, capabilities)
         elif method == "initialize":
             if batch is not None:
                 raise Refused(INVALID_REQUEST, "Invalid Request: initialize may not be part of a batch")

@@ -16,6 +16,7 @@ from vaultwire.server.results import (
     Refusal,
     Result,
     Wording,
+    parse_call,
     to_listed,
     to_refusal,
 )
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.server.apps.views import Views
     from vaultwire.server.features import Features
     from vaultwire.server.middleware import Middleware
     from vaultwire.server.results import Answer
@@ -87,6 +89,7 @@ class Handlers:
         self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
         self.toolset = toolset.over(self.vaults.names)
         self._features: Features | None = None
+        self._views: Views | None = None
         self._policy = policy
         self._seconds = seconds
         self._prompts_folder = prompts_folder
@@ -176,6 +179,16 @@ class Handlers:
             self._features = make_features(self.vaults, self._prompts_folder)
         return self._features
 
+    def _views_for(self, request: Request, dialect: Dialect) -> Views | None:
+        """Return the views inside clients, None for a client that did not declare that it shows them."""
+        if request.capabilities.get("extensions"):
+            from vaultwire.server.apps.views import Views, has_apps  # noqa: PLC0415 - only for clients with extensions
+
+            if has_apps(request, dialect):
+                self._views = self._views or Views(self.vaults, self.describe, self._may_read_by)  # as above
+                return self._views
+        return None
+
     def offered(self, peer: Peer) -> list[dict[str, Any]]:
         """Return the tools that the client may call."""
         tools = self.toolset.descriptions.values()
@@ -222,7 +235,9 @@ class Handlers:
                 )
             start = names.index(cursor)
         end = start + TOOLS_PER_PAGE
-        result: JsonObject = {"tools": [to_listed(each, request.revision, dialect) for each in shown[start:end]]}
+        tools = [to_listed(each, request.revision, dialect) for each in shown[start:end]]
+        views = self._views_for(request, dialect)
+        result: JsonObject = {"tools": tools if views is None else views.listed(tools, shown[start:end])}
         if end < len(shown):
             result["nextCursor"] = shown[end]["name"]
         if request.revision.stateless:
@@ -269,7 +284,7 @@ class Handlers:
             self._read_arguments(request)
 
     def _call_tool(self, request: Request, dialect: Dialect) -> Answer | Job:
-        call = _parse_call(request.params)
+        call = parse_call(request.params)
         if isinstance(call, Refusal):
             return call
         name, arguments = call
@@ -294,10 +309,16 @@ class Handlers:
             vault, arguments = self.vaults.pick(arguments)
         except VaultError as error:
             return wording.failure(error.code, error.message, error.details)
-        return self._tool_job(request, description, vault, arguments, wording)
+        return self._tool_job(request, description, vault, arguments, wording, self._views_for(request, dialect))
 
     def _tool_job(
-        self, request: Request, description: dict[str, Any], vault: str, arguments: JsonObject, wording: Wording
+        self,
+        request: Request,
+        description: dict[str, Any],
+        vault: str,
+        arguments: JsonObject,
+        wording: Wording,
+        views: Views | None,
     ) -> Job:
         """Return the call of a tool. ``vault`` is the vault's name; ``arguments`` are the tool's own."""
         name = description["name"]
@@ -308,6 +329,7 @@ class Handlers:
             may_read = self.describe("read_note") is not None and self._may_read_by("read_note", request)
             used = self.vaults.used_by(request.peer, vault, name, may_read_notes=may_read)
             hint = self.vaults.hint(vault)
+            wording.view = None if views is None else views.shown_by(description, vault, arguments, request)
             return run_tool(self.toolset.tool(name), description, arguments, used, wording, hint, client)
 
         def give_up(code: str, message: str) -> Answer:
@@ -328,14 +350,18 @@ class Handlers:
 
     # ------------------------------------------------------------------ resources, prompts, completions
 
-    def _answer_feature(self, request: Request, _: Dialect) -> Job:
+    def _answer_feature(self, request: Request, dialect: Dialect) -> Job:
         def give_up(code: str, message: str) -> Answer:
             return Refusal(jsonrpc.INTERNAL_ERROR, message, {"errorCode": code})
+
+        views = self._views_for(request, dialect)
 
         def run(client: Client) -> Answer:
             features = self._all_features()
             asked = (request.method, request.params, request.revision, client)
             try:
+                if views and (page := views.page(request)):
+                    return Result(page)
                 if self._policy.allows_everything:
                     return Result(features.answer(*asked))
                 from vaultwire.server.features.access import answer_if_allowed  # noqa: PLC0415 - only under a policy
@@ -372,18 +398,3 @@ class Handlers:
         except VaultError as error:
             return to_refusal(error, request)
         return Result({})
-
-
-def _parse_call(params: JsonObject) -> tuple[str, JsonObject] | Refusal:
-    """Return the tool's name and its arguments, or the error if the request has none."""
-    name = params.get("name")
-    arguments = params.get("arguments", {})
-    if not isinstance(name, str):
-        got = jsonrpc.json_type(name) if "name" in params else "nothing"
-        return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: name must be a string, got {got}")
-    if arguments is None:
-        arguments = {}
-    if not isinstance(arguments, dict):
-        got = jsonrpc.json_type(arguments)
-        return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: arguments must be an object, got {got}")
-    return name, arguments

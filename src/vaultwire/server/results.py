@@ -12,7 +12,7 @@ from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VAULT_NOT_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Callable, Container, Mapping
     from typing import Any, TypeAlias
 
     from vaultwire.protocol.dialects import Dialect
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 class Wording:
     """Makes the answer of one call, by its revision and dialect, with the time that it took."""
 
-    __slots__ = ("_dialect", "_known", "_path", "_revision", "_started", "_tool")
+    __slots__ = ("_dialect", "_known", "_path", "_revision", "_started", "_tool", "view")
 
     def __init__(
         self, revision: Revision, dialect: Dialect, tool: str | None, known: Container[str], path: Any = None
@@ -75,6 +75,8 @@ class Wording:
         self._revision = revision
         self._dialect = dialect
         self._started = time.perf_counter()
+        self.view: Callable[[Mapping[str, Any]], JsonObject] | None = None
+        """Makes of the tool's data what ``_meta`` has for the tool's view; None where there is no view."""
 
     def result(self, outcome: Outcome[Any], description: Mapping[str, Any]) -> Result:
         """Return the result for a tool's outcome."""
@@ -91,6 +93,8 @@ class Wording:
         meta = result["_meta"] = self._meta()
         if self._dialect.facts:
             meta |= {name: data[fact] for fact, name in self._dialect.facts.items() if fact in data}
+        if self.view is not None:
+            meta |= self.view(data)
         return Result(result)
 
     def failure(self, code: str, message: str, details: Mapping[str, Any]) -> Answer:
@@ -122,6 +126,21 @@ class Wording:
             "executionTime": int((time.perf_counter() - self._started) * 1e6) / 1000,
             "timestamp": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03}Z",
         }
+
+
+def parse_call(params: JsonObject) -> tuple[str, JsonObject] | Refusal:
+    """Return the tool's name and its arguments, or the error if the request has none."""
+    name = params.get("name")
+    arguments = params.get("arguments", {})
+    if not isinstance(name, str):
+        got = jsonrpc.json_type(name) if "name" in params else "nothing"
+        return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: name must be a string, got {got}")
+    if arguments is None:
+        arguments = {}
+    if not isinstance(arguments, dict):
+        got = jsonrpc.json_type(arguments)
+        return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: arguments must be an object, got {got}")
+    return name, arguments
 
 
 def _text(text: str) -> Mapping[str, Any]:

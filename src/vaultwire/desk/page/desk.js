@@ -335,7 +335,7 @@ export class Desk {
   // The usual action of a key or button on an item: keep or accept, undo or refuse.
   yes(item, part = {}) {
     if (item.state === "waiting") return this.decide({ id: item.id, action: "accept" });
-    if (item.state === "stale") return this.say("The note has changed since this was proposed. Edit it, or refuse it.", true);
+    if (item.state === "stale") return this.say("The note has changed since this was proposed. Refuse it with that reason, or change the note yourself.", true);
     if (part.hunk === undefined && part.file === undefined && !canKeep(item)) return this.say(`There is nothing to keep in ${nameOf(item.id)}.`);
     return this.decide({ id: item.id, action: "keep", ...part });
   }

@@ -15,7 +15,7 @@ function Path({ path }) {
 }
 
 // `isNow`: the text of a stale proposal against the note as it is now. `isFixed`: the file asks for no more and decides nothing.
-export function FileDiff({ desk, state, item, file, isOnly, isNow = false, isFixed = false }) {
+export function FileDiff({ desk, state, item, file, isOnly, isNow = false, isFixed = isNow }) {
   const [preview, setPreview] = useState(null);
   const [fault, setFault] = useState("");
   useEffect(() => {
@@ -26,9 +26,9 @@ export function FileDiff({ desk, state, item, file, isOnly, isNow = false, isFix
   if (isNow && !preview) return html`<p class="empty">${fault || "Loading…"}</p>`;
   const shown = isNow ? { ...preview, index: file.index } : file;
   return html`<section class="file" aria-label=${`${isNow ? "As it is now: " : ""}${shown.to ?? shown.path}`}>
-    <${FileHead} desk=${desk} state=${state} item=${item} file=${shown} isOnly=${isOnly || isNow} />
+    <${FileHead} desk=${desk} state=${state} item=${item} file=${shown} isOnly=${isOnly || isFixed} />
     <${Facts} file=${shown} />
-    <${Body} desk=${desk} state=${state} item=${item} file=${shown} isFixed=${isNow || isFixed} />
+    <${Body} desk=${desk} state=${state} item=${item} file=${shown} isFixed=${isFixed} />
   </section>`;
 }
 

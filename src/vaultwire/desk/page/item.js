@@ -11,7 +11,7 @@ function decisions(item) {
   if (waits(item)) {
     return [
       { words: "Accept", keys: "a", name: `Accept ${name}`, primary: true, off: item.state === "stale", act: "yes" },
-      { words: "Edit", keys: "e", name: `Edit ${name}`, act: "edit", off: !(item.files ?? []).some(isText) },
+      { words: "Edit", keys: "e", name: `Edit ${name}`, act: "edit", off: item.state === "stale" || !(item.files ?? []).some(isText) },
       { words: "Refuse", keys: "x", name: `Refuse ${name}`, act: "no" },
     ];
   }
@@ -108,7 +108,7 @@ function Stale({ desk, state, item }) {
     ${changed.length > 0 && html`<h3 class="side-title">What has changed in the note since</h3>
       ${changed.map((file) => html`<${FileDiff} key=${`now ${file.index}`} desk=${desk} state=${state} item=${item} file=${{ ...file.now, index: file.index }} isOnly=${true} isFixed=${true} />`)}`}
     <h3 class="side-title">What its text would do to the note as it is now</h3>
-    <p class="muted">Edit the proposal to write it on top of the note as it is now, or refuse it.</p>
+    <p class="muted">This cannot be accepted. Refuse it with that reason, or change the note yourself.</p>
     ${item.files.filter(isText).map((file) => html`<${FileDiff} key=${file.index} desk=${desk} state=${state} item=${item} file=${file} isOnly=${true} isNow=${true} />`)}
   </section>`;
 }

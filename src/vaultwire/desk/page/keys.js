@@ -44,7 +44,7 @@ async function decide(desk, kind) {
 
 function edit(desk) {
   const { detail, route } = desk.state;
-  if (route.kind === "item" && detail && waits(detail)) desk.set({ editing: { id: detail.id } });
+  if (route.kind === "item" && detail?.state === "waiting") desk.set({ editing: { id: detail.id } });
   else desk.say("Only a proposal that waits can be edited.");
 }
 

@@ -9,6 +9,7 @@ const COLOURS = ['#3b82c4', '#c2571a', '#3f9142', '#b0479c', '#8a6d00', '#0f8f8f
 const loading = new Map();
 // sigma and graphology are scripts that set a global name, so they are loaded as such, when the graph is opened.
 function load(file, name) {
+  if (globalThis[name]) return Promise.resolve(globalThis[name]); // it is part of the page
   if (!loading.has(file)) {
     loading.set(file, new Promise((done, failed) => {
       const script = document.createElement('script');

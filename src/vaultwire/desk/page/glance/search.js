@@ -25,8 +25,8 @@ function Hit({ note }) {
   </li>`;
 }
 
-export function Search({ api, vault }) {
-  const [q, setQ] = useState('');
+export function Search({ api, vault, query = '' }) {
+  const [q, setQ] = useState(query);
   const { data, error } = useAnswer(api, 'search', { vault, q }, 120);
   return html`<section class="glance g-search" aria-labelledby="g-search-title">
     <h2 id="g-search-title">Search</h2>
