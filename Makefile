@@ -114,7 +114,7 @@ $(VENV)/schemathesis/.installed: $(VENV)/bin/python requirements/schemathesis.tx
 browser: $(VENV)/.developing
 	$(BIN)/python -m pytest tests/browser/foreign_pages.py $(ARGS)
 
-# The companion plugin with real CodeMirror editors, the page of changes, and the views inside clients with the official host
+# The companion plugin with real CodeMirror editors, the desk, and the views inside clients with the official host
 # side of MCP Apps, in a real browser. Needs npm and Chromium.
 # VAULTWIRE_PICTURES=FOLDER keeps screenshots.
 plugin: $(VENV)/.developing $(VENV)/plugin/.installed

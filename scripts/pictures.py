@@ -35,7 +35,7 @@ from websockets.sync.client import connect
 from support.chromium import open_tab
 
 SHOWN_HOME = "/home/ada"
-NOTE = "Projects/Garden plan.md"
+NOTE = "Projects/Garden 2026.md"
 TUTORIAL = Path(__file__).resolve().parents[1] / "docs" / "first-hour.md"
 _ANSI = [
     (40, 44, 52),
@@ -56,6 +56,16 @@ _BRIGHT = [
     (205, 130, 225),
     (95, 195, 205),
 ]
+# The pictures of the desk: their names, and which item of the list they show.
+DESK = (("desk", "c3"), ("desk-waits", "p1"))
+WINDOW = 1100, 700
+# Gives all times on the page the same text in each run. Only texts are replaced: the page keeps its elements.
+SAME_TIMES = """{
+const put = (element, text) => { element.firstChild.nodeValue = text; };
+for (const time of document.querySelectorAll("#list time")) put(time, "09:30");
+for (const time of document.querySelectorAll("#right time")) put(time, "Sunday, May 3, 2026 at 9:30:00 AM");
+for (const group of document.querySelectorAll("#list .session .muted")) put(group, "09:30");
+}"""
 CLIENT = {"name": "claude-code", "version": "2.1.330"}
 THEMES = {
     "light": TerminalTheme((250, 250, 252), (36, 41, 47), _ANSI, _ANSI),
@@ -222,21 +232,21 @@ async def play_assistant(home: Home) -> None:
 
 @contextmanager
 def waiting_change(home: Home) -> Iterator[str]:
-    """Run ``vaultwire ide``, propose a change to it as Claude Code does, and yield the address of its page."""
+    """Run ``vaultwire ide``, propose a change to it as Claude Code does, and yield a link of its desk."""
     command = [str(home.command), "ide", "--no-browser", "--vault", str(home.vault)]
     with subprocess.Popen(command, env=home.environment, stdout=subprocess.PIPE, text=True) as bridge:
         try:
             assert bridge.stdout is not None
-            page = next(line for line in bridge.stdout if "Changes to look at: " in line).split(": ", 1)[1].strip()
+            next(line for line in bridge.stdout if "desk" in line)
             (lock,) = (home.folder / ".claude" / "ide").glob("*.lock")
             token = json.loads(lock.read_text(encoding="utf-8"))["authToken"]
             headers = {"x-claude-code-ide-authorization": token}
             address = f"ws://127.0.0.1:{lock.stem}"
             with connect(address, additional_headers=headers, subprotocols=["mcp"], proxy=None) as socket:  # type: ignore[list-item]
                 old = (home.vault / NOTE).read_text(encoding="utf-8")
-                new = old.replace("- [ ] buy seeds\n", "- [x] buy seeds\n- [ ] water the tomatoes\n")
+                new = old.replace("- [ ] buy seeds\n", "- [x] buy seeds\n- [ ] fill the water barrel\n")
                 names = {"old_file_path": str(home.vault / NOTE), "new_file_path": str(home.vault / NOTE)}
-                asked = {**names, "new_file_contents": new, "tab_name": "[Claude Code] Garden plan.md"}
+                asked = {**names, "new_file_contents": new, "tab_name": "[Claude Code] Garden 2026.md"}
                 for number, (method, params) in enumerate(
                     (
                         ("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}),
@@ -244,21 +254,26 @@ def waiting_change(home: Home) -> Iterator[str]:
                     )
                 ):
                     socket.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
-                next(line for line in bridge.stdout if "waits for you" in line)
-                yield page
+                yield next(line for line in bridge.stdout if "waits for you" in line).rsplit(": ", 1)[1].strip()
         finally:
             bridge.terminate()
 
 
-def photograph(address: str, name: str, folder: Path, profile: Path) -> None:
-    """Save pictures of the page of changes, light and dark."""
+def photograph(link: str, folder: Path, profile: Path) -> None:
+    """Save pictures of the desk, light and dark: its list with a change, and a change that waits."""
     with open_tab(profile) as tab:
-        tab.resize(900, 470)
-        tab.go(address)
-        tab.wait_for("document.querySelector('article')")
-        for kind in ("light", "dark"):
-            tab.be_dark(kind == "dark")
-            (folder / f"{name}-{kind}.png").write_bytes(tab.capture())
+        tab.resize(*WINDOW)
+        tab.go(link)
+        tab.wait_for("document.querySelector('#list a[data-id=p1]')")
+        for name, item in DESK:
+            tab.click(f"#list a[data-id={item}]")
+            shown = f".toolbar [data-decides^='{item} ']"
+            tab.wait_for(f'document.querySelector("{shown}") && document.querySelector(".hunk")')
+            tab.evaluate("document.activeElement.blur()")
+            for kind in ("light", "dark"):
+                tab.be_dark(kind == "dark")
+                tab.evaluate(SAME_TIMES)
+                (folder / f"{name}-{kind}.png").write_bytes(tab.capture())
 
 
 def main(folder: Path) -> None:
@@ -270,11 +285,11 @@ def main(folder: Path) -> None:
         home.run(Terminal("practice", "vaultwire demo --keep ~/Practice"))
         for terminal in BEFORE:
             draw(terminal, home.run(terminal), folder)
-        with waiting_change(home) as address:
-            photograph(address, "review", folder, Path(scratch) / "tmp" / "profile")
         asyncio.run(play_assistant(home))
         for terminal in AFTER:
             draw(terminal, home.run(terminal), folder)
+        with waiting_change(home) as link:
+            photograph(link, folder, Path(scratch) / "tmp" / "profile")
         shutil.rmtree(home.vault)
     made = sorted(folder.glob("*-*.*"))
     print(f"{len(made)} pictures in {folder}, {sum(path.stat().st_size for path in made) / 1000:.0f} kB")

@@ -71,7 +71,7 @@ def test_every_vault_is_an_editor_of_its_own_and_all_end_with_a_signal(
     with running(tmp_path, "ide", "--no-browser", "--vault", f"One={one}", "--vault", f"Two={two}") as process:
         for vault in (one, two):
             assert str(vault) in read_until(process, "/ide list")
-            assert "http://127.0.0.1:" in read_until(process, "Changes to look at")
+            assert "http://127.0.0.1:" in read_until(process, "Open the desk")
         assert set(locks(tmp_path)) == {str(one), str(two)}
         ports = {lock.stem for lock in locks(tmp_path).values()}
         for lock in locks(tmp_path).values():
@@ -82,7 +82,7 @@ def test_every_vault_is_an_editor_of_its_own_and_all_end_with_a_signal(
     # Who starts again soon after is the same to clients.
     with running(tmp_path, "ide", "--no-browser", "--vault", f"One={one}", "--vault", f"Two={two}") as process:
         read_until(process, str(two))
-        read_until(process, "Changes to look at")
+        read_until(process, "Open the desk")
         assert {lock.stem for lock in locks(tmp_path).values()} == ports
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 0
@@ -102,7 +102,7 @@ def test_connections_that_say_nothing_keep_no_client_out(
     tmp_path: Path, vaults: tuple[Path, Path], command: list[str]
 ) -> None:
     with running(tmp_path, *command, "--vault", str(vaults[0]), files=128) as process:
-        read_until(process, "Changes to look at")
+        read_until(process, "Open the desk")
         (lock,) = locks(tmp_path).values()
         with ExitStack() as silent:
             for _ in range(200):
@@ -120,7 +120,7 @@ def test_a_second_bridge_of_a_vault_says_that_one_runs_and_leaves_it_as_it_is(
     one, two = vaults
     (tmp_path / "link").symlink_to(one)
     with running(tmp_path, "ide", "--no-browser", "--vault", str(one)) as first:
-        read_until(first, "Changes to look at")
+        read_until(first, "Open the desk")
         (lock,) = locks(tmp_path).values()
         kept = sorted(os.listdir(tmp_path / "state" / "editor"))
         with running(tmp_path, *command, "--vault", str(tmp_path / "link")) as second:
@@ -133,11 +133,11 @@ def test_a_second_bridge_of_a_vault_says_that_one_runs_and_leaves_it_as_it_is(
         assert sorted(os.listdir(tmp_path / "state" / "editor")) == kept
         ask(lock)
         with running(tmp_path, "ide", "--no-browser", "--vault", str(two)) as other:
-            read_until(other, "Changes to look at")
+            read_until(other, "Open the desk")
         first.kill()  # what it held is free, however it ended
         first.wait()
     with running(tmp_path, *command, "--vault", str(one)) as again:
-        read_until(again, "Changes to look at")
+        read_until(again, "Open the desk")
 
 
 def test_a_second_bridge_for_a_client_that_the_first_does_not_know_says_what_to_do(
@@ -145,7 +145,7 @@ def test_a_second_bridge_for_a_client_that_the_first_does_not_know_says_what_to_
 ) -> None:
     command = ("ide", "--no-browser", "--vault", str(vaults[0]))
     with running(tmp_path, *command) as first:
-        read_until(first, "Changes to look at")
+        read_until(first, "Open the desk")
         with running(tmp_path, *command, "--gemini", stderr=subprocess.PIPE) as second:
             assert second.wait(timeout=30) == 2
             assert second.stderr is not None
@@ -153,7 +153,7 @@ def test_a_second_bridge_for_a_client_that_the_first_does_not_know_says_what_to_
         both = [option for vault in vaults for option in ("--vault", str(vault))]
         with running(tmp_path, "ide", "--no-browser", *both) as other:  # the bridge of the other vault
             read_until(other, "its bridge runs")
-            read_until(other, "Changes to look at")
+            read_until(other, "Open the desk")
             assert set(locks(tmp_path)) == set(map(str, vaults))
 
 
@@ -164,7 +164,7 @@ def test_a_port_that_is_somebody_elses_by_now_is_given_up_with_its_token(
     with ExitStack() as opened:
         for _ in range(2):
             with running(tmp_path, "ide", "--no-browser", "--vault", str(vaults[0])) as process:
-                read_until(process, "Changes to look at")
+                read_until(process, "Open the desk")
                 (lock,) = locks(tmp_path).values()
                 found.append((lock.stem, json.loads(lock.read_text())["authToken"]))
                 process.send_signal(signal.SIGTERM)
@@ -187,7 +187,7 @@ def test_a_folder_that_cannot_be_used_ends_all_of_it(tmp_path: Path, vaults: tup
 def test_serve_is_an_editor_too_when_asked(tmp_path: Path, vaults: tuple[Path, Path]) -> None:
     with running(tmp_path, "serve", "--ide", "--port", "0", "--vault", str(vaults[0])) as process:
         read_until(process, "vaultwire serves")
-        read_until(process, "Changes to look at")
+        read_until(process, "Open the desk")
         assert set(locks(tmp_path)) == {str(vaults[0])}
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
@@ -205,7 +205,7 @@ def test_gemini_cli_and_qwen_code_find_a_vault_where_that_is_asked_for(
         for vault in vaults:
             assert str(vault) in read_until(process, "/ide list")
             assert "Gemini CLI and Qwen Code" in read_until(process, "/ide enable")
-        read_until(process, "Changes to look at")
+        read_until(process, "Open the desk")
         assert [file.name.split("-")[3] for file in found(tmp_path)[:2]] == [str(process.pid)] * 2
         contents = [json.loads(file.read_text()) for file in found(tmp_path)]
         assert sorted(content["workspacePath"] for content in contents) == sorted([str(one), str(two)] * 2)
@@ -233,7 +233,7 @@ def test_gemini_cli_and_qwen_code_find_a_vault_where_that_is_asked_for(
 def test_nothing_is_put_where_they_look_unless_that_is_asked_for(tmp_path: Path, vaults: tuple[Path, Path]) -> None:
     (tmp_path / "files").mkdir()
     with running(tmp_path, "ide", "--no-browser", "--vault", str(vaults[0])) as process:
-        read_until(process, "Changes to look at")
+        read_until(process, "Open the desk")
         assert list((tmp_path / "files").iterdir()) == []
         assert not (tmp_path / "qwen").exists()
     with running(tmp_path, "ide", "--no-browser", "--qwen", "--vault", str(vaults[0])) as process:
@@ -250,7 +250,7 @@ def test_serve_is_no_editor_to_them_alone(tmp_path: Path, vaults: tuple[Path, Pa
 def test_doctor_says_what_they_find(tmp_path: Path, vaults: tuple[Path, Path]) -> None:
     (tmp_path / "files").mkdir()
     with running(tmp_path, "ide", "--no-browser", "--gemini", "--vault", str(vaults[0])) as process:
-        read_until(process, "Changes to look at")
+        read_until(process, "Open the desk")
         with running(tmp_path, "doctor", "--vault", str(vaults[0])) as doctor:
             assert "Gemini CLI finds Obsidian (port " in read_until(doctor, "Gemini CLI finds")
             assert str(tmp_path / "qwen") in read_until(doctor, "no vaultwire ide --qwen")
@@ -275,7 +275,7 @@ def test_a_change_that_waits_is_said_and_the_browser_opened(
     browser.chmod(0o700)
     monkeypatch.setenv("BROWSER", str(browser))
     with running(tmp_path, "ide", "--vault", str(vaults[0])) as process:
-        read_until(process, "Changes to look at")
+        read_until(process, "Open the desk")
         (lock,) = locks(tmp_path).values()
         with open_diff(lock, vaults[0] / "A.md") as client:
             links = [read_until(process, "A change to A.md waits for you").split(": ")[1]]
@@ -295,7 +295,7 @@ def test_a_diff_is_accepted_at_the_desk_written_by_the_client_on_record_and_undo
     note = vaults[0] / "A.md"
     old = note.read_bytes()
     with running(tmp_path, *command, "--vault", str(vaults[0])) as process:
-        desk = Desk(read_until(process, "Changes to look at").split(": ")[1])
+        desk = Desk(read_until(process, "Open the desk").split(": ")[1])
         (lock,) = locks(tmp_path).values()
         with open_diff(lock, note) as client:
             items = desk.wait_for(lambda item: item["state"] == "waiting")
@@ -315,7 +315,7 @@ def test_a_bridge_shows_the_link_of_the_desk_that_runs_already(tmp_path: Path, v
     with running(tmp_path, "serve", "--port", "0", "--vault", str(vaults[0])) as server:
         at = read_until(server, "vaultwire serves").rsplit(" ", 1)[1].strip()
         with running(tmp_path, "ide", "--no-browser", "--vault", str(vaults[0])) as process:
-            assert read_until(process, "Changes to look at").split(": ")[1].startswith(f"{at}/desk/enter?code=")
+            assert read_until(process, "Open the desk").split(": ")[1].startswith(f"{at}/desk/enter?code=")
 
 
 @pytest.mark.skipif(sys.platform in {"win32", "darwin"}, reason="there is always a screen there")
@@ -331,7 +331,7 @@ def test_without_a_screen_no_browser_takes_the_terminal(
         browser.chmod(0o700)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     with running(tmp_path, "ide", "--vault", str(vaults[0])) as process:
-        read_until(process, "Changes to look at")
+        read_until(process, "Open the desk")
         (lock,) = locks(tmp_path).values()
         with open_diff(lock, vaults[0] / "A.md"):
             read_until(process, "waits for you")
@@ -354,7 +354,7 @@ def test_doctor_says_what_claude_code_lists(
     other = {"pid": os.getpid(), "workspaceFolders": [str(tmp_path)], "ideName": "Other editor"}
     (tmp_path / ".claude" / "ide" / "1.lock").write_text(json.dumps(other))
     with running(tmp_path, "ide", "--no-browser", "--vault", str(vaults[0])) as process:
-        read_until(process, "Changes to look at")
+        read_until(process, "Open the desk")
         with running(tmp_path, "doctor", "--vault", str(vaults[0])) as doctor:
             read_until(doctor, "/ide lists Obsidian (port ")
             read_until(doctor, "/ide lists Other editor (port 1)")
@@ -366,7 +366,7 @@ def test_check_prints_a_line_for_each_fault(tmp_path: Path, vaults: tuple[Path, 
         assert process.stdout is not None
         assert process.stdout.read().splitlines() == [
             "A.md:1:1: unresolved-link: [[Nowhere]] leads nowhere: there is no file 'Nowhere'",
-            "1 fault in 1 file: 0 errors, 1 warning",
+            "1 problem in 1 file: 0 errors, 1 warning",
         ]
         assert process.wait(timeout=30) == 1
     with running(tmp_path, "check", "--json", "B", "--vault", str(vaults[1])) as process:

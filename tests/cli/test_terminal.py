@@ -136,7 +136,7 @@ def test_ide_says_what_clients_sent_as_text(vault: Path, tmp_path: Path) -> None
     ) as process:
         assert process.stdout is not None
         said = b""
-        while b"Changes to look at" not in said:
+        while b"Open the desk" not in said:
             said += process.stdout.readline()
         (lock,) = (tmp_path / "claude" / "ide").glob("*.lock")
         headers = {"x-claude-code-ide-authorization": json.loads(lock.read_text())["authToken"]}

@@ -440,7 +440,7 @@ def test_check_and_doctor_tell_of_the_same_faults_in_the_same_words(run: Run, va
     (vault / "Latin.md").write_bytes(b"caf\xe9\n")
     checked = run("check")
     summary = checked.lines[-1]
-    assert summary == "5 faults in 7 files: 2 errors, 3 warnings"
+    assert summary == "5 problems in 7 files: 2 errors, 3 warnings"
     assert checked.code == 1
     assert "Latin.md:1:1: unusable-file: is not UTF-8" in checked.out
     examined = run("doctor")
@@ -472,7 +472,7 @@ def test_fix_changes_links_that_can_mean_one_note_only(run: Run, show: Show, vau
     assert shown.lines == [
         "A.md:1: ![[Old/Reading list#Part]] → ![[Reading list#Part]]",
         "A.md:1: [[Gardn plan|x]] → [[Garden plan|x]]",
-        "2 links would be fixed, 2 faults left",
+        "2 links would be fixed, 2 problems left",
     ]
     assert (shown.code, snapshot(vault) == before) == (1, True)
     refused = run("check", "--fix")
@@ -492,7 +492,7 @@ def test_fix_makes_no_guess_between_two_notes(run: Run, vault: Path) -> None:
         vault, "=== X/Plot.md\n=== Y/Plot.md\n=== Cat.md\n=== A.md\n[[Z/Plot]] [[Car]] [[Garden plans and more]]\n"
     )
     ended = run("check", "--fix", "--yes")
-    assert (ended.code, ended.lines) == (1, ["0 links fixed, 3 faults left"])
+    assert (ended.code, ended.lines) == (1, ["0 links fixed, 3 problems left"])
 
 
 def test_fix_keeps_line_ends_and_all_other_bytes(run: Run, vault: Path) -> None:

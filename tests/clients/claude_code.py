@@ -268,7 +268,7 @@ def test_it_sees_the_vault_asks_for_changes_hears_of_faults_and_comes_back(tmp_p
     }
     door = Door(vault, environment)
     try:
-        assert door.wait_for("Changes to look at")
+        assert door.wait_for("Open the desk")
         with claude(vault, home, environment) as terminal:
             assert door.wait_for("Parsed message: ide_connected"), terminal.shown[-3000:]
             assert door.wait_for("Parsed message: tools/list")

@@ -58,15 +58,20 @@ def test_a_command_that_is_printed_works(document: str, command: str, tmp_path: 
         program, *arguments = command.replace("~/Notes", str(notes)).split()
         assert program in (".venv/bin/vaultwire", "vaultwire")
         arguments = [sys.executable, "-m", "vaultwire", *arguments]
-    finished = subprocess.run(
+    with subprocess.Popen(
         arguments,
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "HOME": str(tmp_path)},
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr
+        env={**os.environ, "HOME": str(tmp_path), "VAULTWIRE_STATE": str(tmp_path / "state")},
+    ) as started:
+        if "desk" in arguments:  # it runs until it is told to end
+            assert started.stdout is not None
+            assert any("until you press Ctrl-C" in line for line in started.stdout)
+            started.terminate()
+        _, errors = started.communicate()
+    assert started.returncode == 0, errors
     assert snapshot(notes) == before
 
 

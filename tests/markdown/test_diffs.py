@@ -1,4 +1,4 @@
-"""Unified diffs: as they are written, as they are applied however sloppy, and changes taken back among later ones."""
+"""Unified diffs: as they are written, as they are applied however sloppy, and changes undone among later ones."""
 
 from __future__ import annotations
 

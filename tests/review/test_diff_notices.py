@@ -186,7 +186,8 @@ def test_other_line_ends_are_one_notice_and_no_hunk() -> None:
         {
             "what": "line-ends",
             "count": 2,
-            "words": "The line ends are those of Linux and macOS (LF) now, before those of Windows (CRLF). No word changes.",
+            "words": "The line ends are those of Linux and macOS (LF) now; they were those of Windows (CRLF) before. "
+            "No word changes.",
         }
     ]
 
@@ -224,7 +225,7 @@ def test_spaces_at_the_end_of_changed_lines_are_marked_and_counted() -> None:
 def test_tabs_in_place_of_spaces_are_marked_and_counted() -> None:
     before, after = "- a\n    - b\n    - c\n", "- a\n\t- b\n\t- c\n"
     assert marks(before, after) == [("\t", "1 tab"), ("\t", "1 tab")]
-    assert notices(before, after)["tabs"] == (2, "2 lines are indented with tabs now, before with spaces.")
+    assert notices(before, after)["tabs"] == (2, "2 lines are indented with tabs now, with spaces before.")
 
 
 def test_bytes_that_are_no_text_are_shown_and_said() -> None:

@@ -75,7 +75,7 @@ NOTES = [
     ("## Plans of the year", "### Plans of the year", "heading of level 3, before 2"),
     ("A line of a poem", "A line of a poem  ", "two spaces at the end: a line break now"),
     ("A line of a poem  ", "A line of a poem", "no line break at the end any more"),
-    ("    indented text", "\tindented text", "indented with tabs now, before with spaces"),
+    ("    indented text", "\tindented text", "indented with tabs now, with spaces before"),
     ("caf\u00e9", "cafe\u0301", "the same letters, stored in another Unicode form"),
 ]
 
@@ -202,15 +202,21 @@ def leading(linktext: str, source: str) -> str | None:
 
 
 LINKS = [
-    ("[[X]]", "[[Y]]", "X.md", "Y.md", "leads to Y.md now, before to X.md"),
-    ("[[X|the plan]]", "[[Y|the plan]]", "X.md", "Y.md", "leads to Y.md now, before to X.md"),
-    ("[plan](X)", "[plan](None)", "X.md", None, "leads nowhere now, before to X.md"),
-    ("[plan](None)", "[plan](X)", None, "X.md", "leads to X.md now, before nowhere"),
-    ("[[X#A]]", "[[X#B]]", "X.md", "X.md", "leads to X.md#B now, before to X.md#A"),
-    ("[p](https://a.org)", "[p](https://b.org)", None, None, "leads to https://b.org now, before to https://a.org"),
+    ("[[X]]", "[[Y]]", "X.md", "Y.md", "leads to Y.md now; it led to X.md before"),
+    ("[[X|the plan]]", "[[Y|the plan]]", "X.md", "Y.md", "leads to Y.md now; it led to X.md before"),
+    ("[plan](X)", "[plan](None)", "X.md", None, "leads nowhere now; it led to X.md before"),
+    ("[plan](None)", "[plan](X)", None, "X.md", "leads to X.md now"),
+    ("[[X#A]]", "[[X#B]]", "X.md", "X.md", "leads to X.md#B now; it led to X.md#A before"),
+    (
+        "[p](https://a.org)",
+        "[p](https://b.org)",
+        None,
+        None,
+        "leads to https://b.org now; it led to https://a.org before",
+    ),
     ("[[X]]", "[x](X)", None, None, None),
     ("[[None]]", "[[None 2]]", None, None, "still leads nowhere"),
-    ("![[X]]", "![[Y|300]]", "X.md", "Y.md", "leads to Y.md now, before to X.md"),
+    ("![[X]]", "![[Y|300]]", "X.md", "Y.md", "leads to Y.md now; it led to X.md before"),
     ("nothing", "[[X]]", None, "X.md", "new link, leads to X.md"),
     ("![[X]]", "nothing", "X.md", None, "embed removed; it led to X.md"),
     ("[[X|the plan]]", "[[X|a plan]]", None, None, None),
@@ -231,7 +237,7 @@ def test_a_link_that_changed_says_where_it_leads_now(
 
 def test_a_link_without_a_resolver_names_its_target() -> None:
     (link,) = view_of("[[X|a]]\n", "[[Y|a]]\n")["links"]
-    assert (link["text"], link["words"]) == ("a", "leads to “Y” now, before to “X”")
+    assert (link["text"], link["words"]) == ("a", "leads to “Y” now; it led to “X” before")
 
 
 def test_the_links_of_a_moved_note_lead_from_where_it_is() -> None:

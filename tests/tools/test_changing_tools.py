@@ -1,4 +1,4 @@
-"""The tools that change a vault, called for real: what they do to the files, what they tell, and how it is taken back."""
+"""The tools that change a vault, called for real: what they do to the files, what they tell, and how it is undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks by their due dates, and set: what the tools tell and do to the files, and how it is taken back."""
+"""Tasks by their due dates, and set: what the tools tell and do to the files, and how it is undone."""
 
 from __future__ import annotations
 

@@ -103,5 +103,5 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, line: in
 def test_the_rules_are_told_in_words(tmp_path: Path) -> None:
     rules(tmp_path, RULES)
     lines = describe(load_policy(str(tmp_path / "policy.toml"), DESCRIPTIONS))
-    assert "review 2: hold changes with folders Journal" in lines
-    assert "review 5: ask about changes with above notes 3; above bytes 100" in lines
+    assert "review 2: hold changes in the folders Journal" in lines
+    assert "review 5: ask about changes of more than 3 notes and of more than 100 bytes" in lines

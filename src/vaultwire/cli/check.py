@@ -60,8 +60,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def summary(findings: Findings) -> str:
-    """Return how many faults there are: in the same words for ``check`` and ``doctor``."""
-    line = f"{counted(len(findings.faults), 'fault')} in {counted(findings.checked, 'file')}"
+    """Return how many problems there are: in the same words for ``check`` and ``doctor``."""
+    line = f"{counted(len(findings.faults), 'problem')} in {counted(findings.checked, 'file')}"
     if not findings.faults:
         return line
     return f"{line}: {counted(len(findings.errors), 'error')}, {counted(len(findings.warnings), 'warning')}"

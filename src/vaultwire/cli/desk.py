@@ -73,9 +73,9 @@ def _show(link: str, options: argparse.Namespace, *, is_served: bool) -> None:
     if options.json:
         say(json.dumps({"url": link, "served_by_this_command": not is_served}), flush=True)
     else:
-        say(f"The desk, for one browser within ten minutes: {link}", flush=True)
+        say(f"Open the desk with this link, once and within ten minutes: {link}", flush=True)
         if not is_served:
-            say("It is served until you press Ctrl-C.", flush=True)
+            say("The desk is served until you press Ctrl-C.", flush=True)
     if not options.no_browser:
         from vaultwire.app.editors import open_browser  # noqa: PLC0415 - only where it is asked for
 

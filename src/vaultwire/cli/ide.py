@@ -53,14 +53,14 @@ def make_on_ready(asked: Sequence[str]) -> Callable[[str, int, str, int], None]:
         say(f"{vault} is in Claude Code's /ide list (port {port})")
         if companion_port:
             say(f"{names}, started in that folder, find it as Obsidian (port {companion_port}): /ide enable")
-        say(f"Changes to look at: {page}", flush=True)
+        say(f"Open the desk with this link, once and within ten minutes: {page}", flush=True)
 
     return tell
 
 
 def say_running(vault: str, page: str) -> None:
     """Print that a vault has its bridge already."""
-    where = f". Changes to look at: {page}" if page else ""
+    where = f". Open the desk with this link, once and within ten minutes: {page}" if page else ""
     say(f"{vault} is in Claude Code's /ide list already: its bridge runs{where}", flush=True)
 
 

@@ -246,7 +246,7 @@ def _proposal_of(entry: Entry, action: str) -> Proposal:
 def _stale(proposal: Proposal) -> VaultError:
     return VaultError(
         STALE_EDIT,
-        f"A file of proposal {proposal.id} is not what the proposal was made from any more. "
-        "Look at what changed, then refuse it with that reason, or make the change yourself.",
+        f"A file of proposal {proposal.id} has changed since it was proposed. "
+        "Look at what changed, then refuse the proposal with that reason, or make the change yourself.",
         id=proposal.id,
     )

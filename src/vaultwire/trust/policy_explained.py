@@ -12,6 +12,15 @@ from vaultwire.trust.policy_paths import Reason
 
 _ALLOWED = "no rule is against it"
 
+# The conditions of a [[review]] table, in words.
+_CONDITIONS = {
+    "clients": "of the clients {}",
+    "folders": "in the folders {}",
+    "tools": "with the tools {}",
+    "above_notes": "of more than {} notes",
+    "above_bytes": "of more than {} bytes",
+}
+
 
 def describe(loaded: LoadedPolicy) -> list[str]:
     """Return the policy's rules in words, one line each."""
@@ -30,13 +39,13 @@ def describe(loaded: LoadedPolicy) -> list[str]:
         who = "any other client" if name == EVERY_OTHER_CLIENT else f"client {name!r}"
         lines.append(f"tools for {who}, too: {_rules_text(tools)}")
     for number, rule in enumerate(() if loaded.review is None else loaded.review.rules, 1):
-        met = (
-            f"{key.replace('_', ' ')} {', '.join(value) if isinstance(value, tuple) else value}"
+        met = [
+            _CONDITIONS[key].format(", ".join(value) if isinstance(value, tuple) else value)
             for key, value in rule._asdict().items()
             if key != "mode" and value is not None
-        )
+        ]
         what = "ask about" if rule.mode == "ask" else rule.mode
-        lines.append(f"review {number}: {what} changes with {'; '.join(met) or 'any client and file'}")
+        lines.append(f"review {number}: {what} {' '.join(['changes', ' and '.join(met)]) if met else 'all changes'}")
     return [
         *lines,
         *([f"attachments may come from {', '.join(policy.attachment_hosts)}"] if policy.attachment_hosts else []),

@@ -100,7 +100,7 @@ def test_a_change_is_taken_back_once(desk: Desk) -> None:
     assert desk.changes.show(first.id).change.undone_by == second.id
     error = refusal(desk.undo, first.id)
     assert (error.code, error.details["changes"]) == (UNDO_CONFLICT, [second.id])
-    desk.undo(second.id)  # now it holds again, so it can be taken back again
+    desk.undo(second.id)  # now it holds again, so it can be undone again
     assert desk.changes.show(first.id).change.undone_by is None
     desk.undo(first.id)
     assert (desk.root / "A.md").read_text() == TEN_LINES

@@ -47,4 +47,4 @@ def _report(options: argparse.Namespace, shown: dict[str, Any], fixes: int, left
         say_data(json.dumps(report, indent=2, ensure_ascii=False))
         return
     verb = "would be fixed" if options.dry_run else "fixed"
-    say(f"{counted(fixes, 'link')} {verb}, {counted(left, 'fault')} left")
+    say(f"{counted(fixes, 'link')} {verb}, {counted(left, 'problem')} left")

@@ -52,7 +52,7 @@ export class Desk {
 
   fail(error) {
     if (error.name === "AbortError") return;
-    this.say(error instanceof ApiError ? error.message : `The page has a fault: ${error.message}`, true);
+    this.say(error instanceof ApiError ? error.message : `The page has a problem: ${error.message}`, true);
   }
 
   // -- start, vaults, news

@@ -103,7 +103,7 @@ def _changes(old: Fields, new: Fields, names: Mapping[str, str]) -> Iterator[str
     """Yield what differs between an item before and after."""
     differing = {key for key in {*old, *new} if old.get(key) != new.get(key)}
     if "type" in differing:
-        yield f"{_kind(new)} now, before {_kind(old)}"
+        yield f"{_kind(new)} now, {_kind(old)} before"
     for key, name in _CONTENT.items():
         if key in differing:
             is_named = key in ("file", "url") and old.get(key)

@@ -114,7 +114,9 @@ class LinkChanges:
             return f"new {'embed' if new.is_embed else 'link'}, {leads}"
         if self._place(old, before) == self._place(new, after):
             return f"still {leads}"
-        return f"{leads} now, before {_to(self._place(old, before))}"
+        place = self._place(old, before)
+        # Links are looked up in the vault as it is now: a note that was moved is not found by its old name any more.
+        return f"{leads} now; it {_led(place)} before" if place else f"{leads} now"
 
     def _place(self, link: _Link, path: str | None) -> str:
         """Return where a link leads, for a sentence; empty for nowhere."""
@@ -132,10 +134,6 @@ def _leads(place: str) -> str:
 
 def _led(place: str) -> str:
     return f"led to {place}" if place else "led nowhere"
-
-
-def _to(place: str) -> str:
-    return f"to {place}" if place else "nowhere"
 
 
 def _key(link: _Link) -> str:

@@ -92,7 +92,9 @@ def _of_bytes(before: bytes, after: bytes) -> list[Notice]:
     if ends[0] and ends[1] and ends[0] != ends[1]:
         found.append(
             notice(
-                "line-ends", after.count(b"\n"), f"The line ends are {ends[1]} now, before {ends[0]}. No word changes."
+                "line-ends",
+                after.count(b"\n"),
+                f"The line ends are {ends[1]} now; they were {ends[0]} before. No word changes.",
             )
         )
     if before.startswith(_BOM) != after.startswith(_BOM):
@@ -211,6 +213,6 @@ def _of_blanks(texts: Texts, *, is_note: bool) -> list[Notice]:
         if count:
             verb = "is" if count == 1 else "are"
             found.append(
-                notice("tabs", count, f"{counted(count, 'line')} {verb} indented with {now} now, before with {then}.")
+                notice("tabs", count, f"{counted(count, 'line')} {verb} indented with {now} now, with {then} before.")
             )
     return found

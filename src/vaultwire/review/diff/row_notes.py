@@ -82,7 +82,7 @@ def _indentation(old: str, new: str) -> str:
     if before == after or not uses_other_indentation(before, after):
         return ""
     return (
-        "indented with tabs now, before with spaces" if "\t" in after else "indented with spaces now, before with tabs"
+        "indented with tabs now, with spaces before" if "\t" in after else "indented with spaces now, with tabs before"
     )
 
 

@@ -21,7 +21,7 @@ def _tool(name: str, description: str, *required: str, **optional: dict[str, Any
 TOOLS = [
     _tool(
         "openDiff",
-        "Show the person a change to a note; they accept it, edit it or reject it",
+        "Show the person a change to a note; they accept it, edit it or refuse it",
         *("old_file_path", "new_file_path", "new_file_contents", "tab_name"),
     ),
     _tool("close_tab", "Close a change that is shown", "tab_name"),
@@ -53,7 +53,7 @@ TOOLS = [
 # For Gemini CLI and Qwen Code (``ide_companion``).
 COMPANION_TOOLS = [
     _tool(
-        "openDiff", "Show the person a change to a note; they accept it, edit it or reject it", "filePath", "newContent"
+        "openDiff", "Show the person a change to a note; they accept it, edit it or refuse it", "filePath", "newContent"
     ),
     _tool("closeDiff", "Close a change that is shown", "filePath", suppressNotification={"type": "boolean"}),
 ]

@@ -95,7 +95,7 @@ class FileChange(NamedTuple):
 class Change(NamedTuple):
     """A change that was made. ``id`` ascends with time; it is 0 for a change that had nothing to do.
 
-    ``undoes`` are the changes it took back, ``undone_by`` the one that took it back and still holds. ``unrestored`` are files
+    ``undoes`` are the changes it undid, ``undone_by`` the one that undid it and still holds. ``unrestored`` are files
     that a roll-back after a crash could not restore, because another program had changed them since; usually empty.
     ``proposal`` is the number of the proposal that the person accepted with it, 0 for none.
     """
