@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.holding.decisions import Decision
+from vaultwire.vault.holding.decisions import Decision, DecisionLog
 from vaultwire.vault.holding.holding import Holding
 from vaultwire.vault.holding.words import brief
 
