@@ -1,0 +1,1 @@
+"""Runs the queries of bases over the notes of a vault."""
