@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from vaultwire.bases.base import Base, View
@@ -37,7 +38,8 @@ class ResultRow(NamedTuple):
     group: int = -1
 
 
-class ResultGroup(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ResultGroup:
     """A group of rows: the value they share, its text, and how many rows of the result it has."""
 
     value: Value

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.index.rows import Rows
 from vaultwire.vault.index.survey import Survey
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.listed import Listed, PathKeys
@@ -151,6 +152,10 @@ class Index(Protocol):
     @property
     def survey(self) -> Survey:
         """Answers about many notes at once."""
+
+    @property
+    def rows(self) -> Rows:
+        """Answers for queries of bases."""
 
     def link_graph(self, progress: Progress) -> LinkGraph:
         """Return the graph of all links; the same object as long as nothing changes."""

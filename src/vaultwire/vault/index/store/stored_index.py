@@ -28,6 +28,7 @@ from vaultwire.vault.index.store.link_graph_builder import GraphKeeper
 from vaultwire.vault.index.store.note_finder import NoteNames
 from vaultwire.vault.index.store.queued_changes import QueuedChanges
 from vaultwire.vault.index.store.remembered import Answers
+from vaultwire.vault.index.store.row_queries import StoredRows
 from vaultwire.vault.index.store.searching import Lacks, Page, Searches
 from vaultwire.vault.index.store.surveying import StoredSurvey
 from vaultwire.vault.index.store.until_closed import UntilClosed
@@ -147,6 +148,11 @@ class StoredIndex:
     def survey(self) -> StoredSurvey:
         """See the port."""
         return StoredSurvey(self._ask, self._answers, self._searches.newest_text)
+
+    @property
+    def rows(self) -> StoredRows:
+        """See the port."""
+        return StoredRows(self._ask, self._answers)
 
     def _can_answer_in_part(self) -> bool:
         """Tell whether a search can be answered before the first build or many changes are applied."""

@@ -1,0 +1,210 @@
+"""Queries of the catalog for bases: SQL for conditions on files, and facts of many files at once. Implements ``index.rows``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from typing import Any
+
+from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.index.rows import (
+    AnyOf,
+    AsksFor,
+    AtPath,
+    Below,
+    Condition,
+    DirectlyIn,
+    Every,
+    HasProperty,
+    HasValue,
+    NameEndsWith,
+    Not,
+    ResolveLink,
+    RowFile,
+    StoredLink,
+    Tagged,
+)
+from vaultwire.vault.index.store.catalog import Catalog
+from vaultwire.vault.index.store.catalog_queries import below, tags_of, targets
+from vaultwire.vault.index.store.note_finder import from_stored
+from vaultwire.vault.index.store.remembered import Answers, Ask
+from vaultwire.vault.index.store.schema import IN_LIST
+from vaultwire.vault.links.link_resolver import LinkResolver, link_name, link_names_to, linkpath_of
+from vaultwire.vault.value_types import Progress, VaultPath
+
+# The parts of a resolver of all links in memory: about so many bytes for each file.
+_BYTES_PER_FILE = 600
+_Test = tuple[str, list[Any]]
+
+
+class StoredRows:
+    """For what each answer is see the port."""
+
+    def __init__(self, ask: Ask, answers: Answers) -> None:
+        self._ask = ask
+        self._answers = answers
+
+    def version(self, progress: Progress) -> Hashable:
+        """See the port. The name of the text index tells catalogs apart: one that is built again counts from the start."""
+        return self._ask(lambda catalog: (catalog.meta("text"), *catalog.version()), progress)
+
+    def find(self, wanted: Condition, progress: Progress) -> list[RowFile]:
+        """See the port."""
+        return self._ask(lambda catalog: _find(catalog, wanted), progress)
+
+    def at(self, paths: Collection[str], progress: Progress) -> list[RowFile]:
+        """See the port."""
+        select = f"SELECT id, path, size, modified FROM files WHERE NOT hidden AND path {IN_LIST}"
+        rows = self._ask(lambda catalog: catalog.rows(select, [json.dumps([*paths])]), progress)
+        return [RowFile(*row) for row in rows]
+
+    def values(self, name: str, most: int, progress: Progress) -> dict[str, PropertyValue] | None:
+        """See the port."""
+        select = "SELECT DISTINCT value FROM properties WHERE name = ? LIMIT ?"
+        rows = self._ask(lambda catalog: catalog.rows(select, [fold(name), most + 1]), progress)
+        return None if len(rows) > most else {stored: from_stored(stored) for (stored,) in rows}
+
+    def column(self, name: str, ids: Collection[int] | None, progress: Progress) -> dict[int, PropertyValue]:
+        """See the port."""
+        test, values = ("", []) if ids is None else (f" AND note {IN_LIST}", [json.dumps([*ids])])
+        select = f"SELECT note, value FROM properties WHERE name = ?{test}"
+        rows = self._ask(lambda catalog: catalog.rows(select, [fold(name), *values]), progress)
+        return {note: from_stored(stored) for note, stored in rows}
+
+    def properties(self, ids: Collection[int], progress: Progress) -> dict[int, dict[str, PropertyValue]]:
+        """See the port."""
+        select = f"SELECT note, spelling, value FROM properties WHERE note {IN_LIST} ORDER BY note, place"
+        found: dict[int, dict[str, PropertyValue]] = {}
+        for note, name, stored in self._ask(lambda catalog: catalog.rows(select, [json.dumps([*ids])]), progress):
+            found.setdefault(note, {})[name] = from_stored(stored)
+        return found
+
+    def tags(self, ids: Collection[int], progress: Progress) -> dict[int, list[str]]:
+        """See the port."""
+        return self._ask(lambda catalog: tags_of(catalog, [*ids]), progress)
+
+    def links(self, ids: Collection[int], progress: Progress) -> Mapping[int, list[StoredLink]]:
+        """See the port."""
+        return self._ask(lambda catalog: _links(catalog, ids), progress)
+
+    def resolve(self, source: VaultPath, linkpath: str, progress: Progress) -> VaultPath | None:
+        """See the port."""
+
+        def answer(catalog: Catalog) -> VaultPath | None:
+            found = targets(catalog, [link_name(source, linkpath)]).resolve(source, linkpath)
+            hidden = found and catalog.rows("SELECT 1 FROM files WHERE hidden AND path = ?", [found])
+            return None if hidden else found
+
+        return self._ask(answer, progress)
+
+    def resolver(self, progress: Progress) -> ResolveLink:
+        """See the port."""
+        return self._answers.remember("resolver", _resolver, (), progress).resolve
+
+
+def _find(catalog: Catalog, wanted: Condition) -> list[RowFile]:
+    test, values = _test(wanted)
+    rows = catalog.rows(f"SELECT id, path, size, modified FROM files WHERE NOT hidden AND {test} ORDER BY path", values)
+    return [*map(RowFile._make, rows)]
+
+
+class _VisibleResolver:
+    """Resolves links to all files; links to hidden ones lead nowhere."""
+
+    def __init__(self, paths: Collection[VaultPath], hidden: Collection[VaultPath]) -> None:
+        self.size = _BYTES_PER_FILE * len(paths)
+        self._hidden = frozenset(hidden)
+        self._resolve = LinkResolver(paths).resolve
+
+    def resolve(self, source: VaultPath, linkpath: str) -> VaultPath | None:
+        found = self._resolve(source, linkpath)
+        return None if found in self._hidden else found
+
+
+def _resolver(catalog: Catalog) -> _VisibleResolver:
+    rows = catalog.rows("SELECT path, hidden FROM files")
+    return _VisibleResolver([path for path, _ in rows], [path for path, hidden in rows if hidden])
+
+
+def _links(catalog: Catalog, ids: Collection[int]) -> dict[int, list[StoredLink]]:
+    rows = catalog.rows(
+        f"SELECT note, linktext, display, kind & 1 FROM links WHERE note {IN_LIST} ORDER BY note, place",
+        [json.dumps([*ids])],
+    )
+    lost = _hidden_links(catalog, ids)
+    found: dict[int, list[StoredLink]] = {}
+    for note, linktext, display, is_embed in rows:
+        if (note, linktext) not in lost:
+            found.setdefault(note, []).append(StoredLink(linktext, display, bool(is_embed)))
+    return found
+
+
+def _hidden_links(catalog: Catalog, ids: Collection[int]) -> set[tuple[int, str]]:
+    """Return note and linktext of each link to a file that is hidden."""
+    hidden = {path for (path,) in catalog.rows("SELECT path FROM files WHERE hidden")}
+    if not hidden:
+        return set()
+    names = {name for path in hidden for name in link_names_to(path)}
+    rows = catalog.rows(
+        "SELECT DISTINCT note, path, linktext FROM links JOIN files ON id = note"
+        f" WHERE note {IN_LIST} AND links.name {IN_LIST}",
+        [json.dumps([*ids]), json.dumps([*names])],
+    )
+    leads_to = targets(catalog, {link_name(source, linktext) for _, source, linktext in rows})
+    return {
+        (note, linktext) for note, source, linktext in rows if leads_to.resolve(source, linkpath_of(linktext)) in hidden
+    }
+
+
+# ---------------------------------------------------------------------- conditions
+
+
+def _test(wanted: Condition) -> _Test:
+    """Return a condition as SQL on a row of ``files``, and its values."""
+    match wanted:
+        case Every(of):
+            return _joined(" AND ", of, "1")
+        case AnyOf(of):
+            return _joined(" OR ", of, "0")
+        case Not(of):
+            test, values = _test(of)
+            return f"NOT {test}", values
+        case _:
+            return _TESTS[type(wanted)](wanted)
+
+
+def _joined(word: str, conditions: Iterable[Condition], empty: str) -> _Test:
+    tests = [_test(condition) for condition in conditions]
+    if not tests:
+        return empty, []
+    return f"({word.join(test for test, _ in tests)})", [value for _, values in tests for value in values]
+
+
+def _with_value(wanted: HasValue) -> _Test:
+    name = fold(wanted.name)
+    test = f"id IN (SELECT note FROM properties WHERE name = ? AND value {IN_LIST})"
+    values = [name, json.dumps(wanted.values)]
+    if not wanted.or_none:
+        return test, values
+    return f"({test} OR id NOT IN (SELECT note FROM properties WHERE name = ?))", [*values, name]
+
+
+def _ends(wanted: NameEndsWith) -> _Test:
+    ending = fold(wanted.ending)
+    return "substr(name, ?) = ?", [-len(ending), ending]
+
+
+_TESTS: dict[type, Callable[[Any], _Test]] = {
+    Tagged: lambda wanted: ("id IN (SELECT note FROM tagged WHERE tag = ?)", [fold(wanted.tag)]),
+    Below: lambda wanted: below(wanted.folder or None),
+    DirectlyIn: lambda wanted: ("folder = ?", [wanted.folder]),
+    AtPath: lambda wanted: ("path = ?", [wanted.path]),
+    NameEndsWith: _ends,
+    HasProperty: lambda wanted: ("id IN (SELECT note FROM properties WHERE name = ?)", [fold(wanted.name)]),
+    HasValue: _with_value,
+    AsksFor: lambda wanted: (
+        f"id IN (SELECT note FROM links WHERE name {IN_LIST})",
+        [json.dumps(wanted.names)],
+    ),
+}
