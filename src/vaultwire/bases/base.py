@@ -12,10 +12,11 @@ from vaultwire.markdown.yaml_core import PropertyValue
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """An expression that cannot be read: its text and the error in the app's words. It gives that error as its value."""
+    """An expression that cannot be read. ``message``: its value, the error in the app's words; ``words``: what is wrong."""
 
     text: str
     message: str
+    words: str = ""
 
 
 Expression: TypeAlias = Node | Broken
