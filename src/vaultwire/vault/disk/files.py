@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, Self
 
 from vaultwire.vault.disk.contents import Content, digest_of
+from vaultwire.vault.disk.creation_time import created_ns
 from vaultwire.vault.disk.file_operations import (
     OPEN_NEW,
     copy_attributes,
@@ -154,6 +155,13 @@ class Files:
     def look_at(self, path: VaultPath) -> NoteStat | None:
         """Return a file's facts, None if there is no such file in the vault."""
         return look_at(self._root, path)
+
+    def created_ns(self, path: VaultPath) -> int | None:
+        """Return when a file was made (``creation_time``), None if there is no such file in the vault."""
+        try:
+            return created_ns(self._root.real_path(path))
+        except (OSError, VaultError):
+            return None
 
     def is_dataless(self, path: VaultPath) -> bool:
         """Tell whether reading the file would fetch it from a cloud."""

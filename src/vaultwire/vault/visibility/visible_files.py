@@ -106,6 +106,10 @@ class VisibleFiles(Files):
         found = super().look_at(path)
         return None if found is None or self._is_private_now(found) else found
 
+    def created_ns(self, path: VaultPath) -> int | None:
+        """See ``Files.created_ns``."""
+        return None if self.look_at(path) is None else super().created_ns(path)
+
     def is_folder(self, path: VaultPath) -> bool:
         """See ``Files.is_folder``."""
         if self._has_hidden_link(path) or not super().is_folder(path):

@@ -1,0 +1,238 @@
+"""What the language of bases asks of a vault (``bases.host.Host``), answered by the index, many files at a time.
+
+One host serves one query. It reads what the index has of a thousand files when the first of them is asked for, and keeps the
+last few such parts, so its memory does not grow with the vault. Times of creation are the only facts that it asks the disk for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from vaultwire.bases.host import FileFacts, LinkFact
+from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.rows import ResolveLink, RowFile
+from vaultwire.vault.links.link_resolver import linkpath_of
+from vaultwire.vault.value_types import Progress, VaultPath
+
+_Fact = TypeVar("_Fact")
+
+# The facts of so many files are read at once: 5 ms of work, and 1 MB for links of usual notes.
+_PART = 1000
+_MOST_PARTS = 16
+# Values of properties in memory at a time: 50 MB of short texts.
+_MOST_VALUES = 500_000
+# Columns are read of all notes where more files than this are rows: that is one range of an SQL index.
+_MANY_ROWS = 2000
+# To resolve so many links one by one takes as long as to read the names of 10,000 files.
+_MOST_SINGLE = 200
+_MOST_OTHERS = 2000
+_NO_PROPERTIES: Mapping[str, PropertyValue] = {}
+_MS = 1e6
+
+
+class VaultHost:
+    """The files of a vault as one query sees them. For one thread at a time."""
+
+    def __init__(
+        self,
+        index: Index,
+        files: Files,
+        types: Mapping[str, str],
+        progress: Progress,
+        *,
+        reads_creation: bool = True,
+    ) -> None:
+        """``types``: the types of properties by folded name. ``reads_creation``: some expression asks when files were made."""
+        self.progress = progress
+        self._index = index
+        self._rows = index.rows
+        self._files = files
+        self._types = types
+        self._reads_creation = reads_creation
+        self._places: dict[str, int] = {}
+        self._listed: Sequence[RowFile] = ()
+        self._others: dict[str, RowFile | None] = {}
+        self._columns: dict[str, dict[int, PropertyValue]] = {}
+        self._properties = _Parts(lambda ids: self._rows.properties(ids, self.progress))
+        self._tags = _Parts(lambda ids: self._rows.tags(ids, self.progress))
+        self._links = _Parts(lambda ids: self._rows.links(ids, self.progress))
+        self._resolved: dict[tuple[str, str], VaultPath | None] = {}
+        self._resolver: ResolveLink | None = None
+        self._backlinks = 0
+
+    def list_files(self, listed: Sequence[RowFile]) -> None:
+        """Say which files will be asked for, in this order. Others may be asked for too, one by one."""
+        self._listed = listed
+        self._places = {file.path: place for place, file in enumerate(listed)}
+        self._columns = {}
+        for parts in (self._properties, self._tags, self._links):
+            parts.clear()
+
+    # ------------------------------------------------------------------ see bases.host.Host
+
+    def resolve(self, linktext: str, source: str) -> str | None:
+        """See ``Host``."""
+        linkpath = linkpath_of(linktext).strip()
+        if not linkpath:
+            return source or None
+        folder = source.rpartition("/")[0]
+        known = self._resolved.get((folder, linkpath), ...)
+        if known is not ...:
+            return known
+        if self._resolver is None and len(self._resolved) >= _MOST_SINGLE:
+            self._resolver = self._rows.resolver(self.progress)
+        at = VaultPath(source)
+        if self._resolver is None:
+            found = self._rows.resolve(at, linkpath, self.progress)
+        else:
+            found = self._resolver(at, linkpath)
+        if len(self._resolved) >= _MOST_VALUES:
+            self._resolved.clear()
+        self._resolved[folder, linkpath] = found
+        return found
+
+    def facts(self, path: str) -> FileFacts | None:
+        """See ``Host``. A file without a time of creation has the time of its last change instead."""
+        file = self._file(path)
+        if file is None:
+            return None
+        modified = file.modified_ns / _MS
+        if not self._reads_creation:
+            return FileFacts(file.size, modified, modified)
+        created = self._files.created_ns(file.path)
+        return FileFacts(file.size, modified if created is None else created / _MS, modified)
+
+    def properties(self, path: str) -> Mapping[str, PropertyValue]:
+        """See ``Host``. Names are found in any case."""
+        file = self._file(path)
+        return _NO_PROPERTIES if file is None else _PropertiesOf(self, file)
+
+    def tags(self, path: str) -> Sequence[str]:
+        """See ``Host``."""
+        return self._part_of(self._tags, path) or ()
+
+    def links(self, path: str) -> Sequence[LinkFact]:
+        """See ``Host``. The app lists links first, those of properties before those of the text, and then embeds."""
+        links = self._part_of(self._links, path) or ()
+        return [
+            LinkFact(link.linktext, link.display or _display_of(link.linktext), link.is_embed)
+            for link in sorted(links, key=lambda link: link.is_embed)
+        ]
+
+    def backlinks(self, path: str) -> Sequence[str]:
+        """See ``Host``. A link of a file to itself is no backlink."""
+        if self._file(path) is None:
+            return []
+        self._backlinks += 1
+        if self._backlinks <= _MOST_SINGLE:
+            return sorted({source for source, _ in self._index.incoming(VaultPath(path), self.progress)})
+        graph = self._index.link_graph(self.progress)
+        if path not in graph:
+            return []
+        return [near.path for near in graph.neighbours(VaultPath(path), 1, "in", self.progress).all()]
+
+    def property_type(self, name: str) -> str:
+        """See ``Host``."""
+        return self._types.get(fold(name), "")
+
+    # ------------------------------------------------------------------
+
+    def value(self, file: RowFile, name: str) -> tuple[bool, PropertyValue]:
+        """Return whether a file has a property, its name in any case, and its value."""
+        column = self._column(name, file)
+        if file.id in column:
+            return True, column[file.id]
+        return False, None
+
+    def all_properties(self, file: RowFile) -> Mapping[str, PropertyValue]:
+        """Return all properties of a file, in their order."""
+        return self._part_of(self._properties, file.path) or _NO_PROPERTIES
+
+    def _column(self, name: str, file: RowFile) -> Mapping[int, PropertyValue]:
+        place = self._places.get(file.path)
+        key = fold(name)
+        if place is None:
+            return {file.id: value for known, value in self.all_properties(file).items() if fold(known) == key}
+        column = self._columns.get(key)
+        if column is None:
+            ids = None if len(self._listed) > _MANY_ROWS else [listed.id for listed in self._listed]
+            column = self._rows.column(key, ids, self.progress)
+            kept = sum(map(len, self._columns.values())) + len(column)
+            while self._columns and kept > _MOST_VALUES:
+                kept -= len(self._columns.pop(next(iter(self._columns))))
+            self._columns[key] = column
+        return column
+
+    def _file(self, path: str) -> RowFile | None:
+        place = self._places.get(path)
+        if place is not None:
+            return self._listed[place]
+        if path not in self._others:
+            if len(self._others) >= _MOST_OTHERS:
+                self._others.clear()
+            self._others[path] = next(iter(self._rows.at([path], self.progress)), None)
+        return self._others[path]
+
+    def _part_of(self, parts: _Parts[_Fact], path: str) -> _Fact | None:
+        """Return a fact of a file, and have it read for those beside it in the list."""
+        place = self._places.get(path)
+        if place is None:
+            file = self._file(path)
+            return None if file is None else parts.of(path, [file]).get(file.id)
+        start = place - place % _PART
+        return parts.of(start, self._listed, start).get(self._listed[place].id)
+
+
+class _Parts(dict[int | str, Mapping[int, _Fact]]):
+    """Facts of files, by parts of the list; the last few parts are kept."""
+
+    def __init__(self, read: Callable[[Sequence[int]], Mapping[int, _Fact]]) -> None:
+        super().__init__()
+        self._read = read
+
+    def of(self, part: int | str, files: Sequence[RowFile], start: int = 0) -> Mapping[int, _Fact]:
+        """Return the facts of a part: of the files from number ``start`` on."""
+        known = self.get(part)
+        if known is None:
+            if len(self) >= _MOST_PARTS:
+                self.pop(next(iter(self)), None)
+            known = self[part] = self._read([file.id for file in files[start : start + _PART]])
+        return known
+
+
+class _PropertiesOf(Mapping[str, PropertyValue]):
+    """The properties of one file. A property that is asked for by name is read as a column of all rows."""
+
+    __slots__ = ("_file", "_host")
+
+    def __init__(self, host: VaultHost, file: RowFile) -> None:
+        self._host = host
+        self._file = file
+
+    def __getitem__(self, name: str) -> PropertyValue:
+        has, value = self._host.value(self._file, name)
+        if not has:
+            raise KeyError(name)
+        return value
+
+    def get(self, name: str, default: object = None) -> object:  # type: ignore[override]
+        has, value = self._host.value(self._file, name)
+        return value if has else default
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._host.value(self._file, name)[0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._host.all_properties(self._file))
+
+    def __len__(self) -> int:
+        return len(self._host.all_properties(self._file))
+
+
+def _display_of(linktext: str) -> str:
+    """Return what the app shows of a link without a text of its own: ``Note > Heading``."""
+    return " > ".join(part for part in linktext.split("#") if part)
