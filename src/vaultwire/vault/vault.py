@@ -49,6 +49,7 @@ from vaultwire.vault.value_types import (
 )
 
 if TYPE_CHECKING:
+    from vaultwire.vault.base_queries.bases import Bases
     from vaultwire.vault.editing.arranging import Arranging
     from vaultwire.vault.editing.fixing import Fixing
     from vaultwire.vault.editing.history import History
@@ -138,6 +139,14 @@ class Vault:
     def overview(self) -> Overview:
         """The vault as a whole: lists, counts, filters, the graph of links."""
         return Overview(self._bench)
+
+    @property
+    def bases(self) -> Bases:
+        """The bases of the vault, and what their views give."""
+        from vaultwire.vault.base_queries.bases import Bases  # noqa: PLC0415 - few calls need it
+
+        bench = self._bench
+        return Bases(bench.files, bench.index, bench.settings, bench.now, bench.base_results)
 
     # ------------------------------------------------------------------ reading
 

@@ -7,6 +7,7 @@ last few such parts, so its memory does not grow with the vault. Times of creati
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from vaultwire.bases.host import FileFacts, LinkFact
@@ -86,10 +87,8 @@ class VaultHost:
         if self._resolver is None and len(self._resolved) >= _MOST_SINGLE:
             self._resolver = self._rows.resolver(self.progress)
         at = VaultPath(source)
-        if self._resolver is None:
-            found = self._rows.resolve(at, linkpath, self.progress)
-        else:
-            found = self._resolver(at, linkpath)
+        resolve = self._resolver or partial(self._rows.resolve, progress=self.progress)
+        found = resolve(at, linkpath)
         if len(self._resolved) >= _MOST_VALUES:
             self._resolved.clear()
         self._resolved[folder, linkpath] = found
@@ -156,7 +155,8 @@ class VaultHost:
         place = self._places.get(file.path)
         key = fold(name)
         if place is None:
-            return {file.id: value for known, value in self.all_properties(file).items() if fold(known) == key}
+            values = [value for known, value in self.all_properties(file).items() if fold(known) == key]
+            return {file.id: values[0]} if values else {}
         column = self._columns.get(key)
         if column is None:
             ids = None if len(self._listed) > _MANY_ROWS else [listed.id for listed in self._listed]

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from vaultwire.markdown.diffs import unified
+from vaultwire.vault.base_queries.remembered_results import RememberedResults
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, paths_of
 from vaultwire.vault.changes.executor import Changes
@@ -119,6 +120,7 @@ class Workbench:
         self.now = now
         self.max_attachment_bytes = max_attachment_bytes
         self.holding = Holding(changes, os.path.join(changes.folder, "review"), files)
+        self.base_results = RememberedResults()
         self.caller = Caller()
         self._read_first = read_first
         self.review: ReviewRules | None = None  # which changes the person wants to see first

@@ -1,0 +1,133 @@
+"""The bases of a vault, for one caller: what there are, their views, and what a view gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from vaultwire.bases.base import Base, View
+from vaultwire.bases.base_file import NotABaseError, read_base
+from vaultwire.vault.base_queries import sources
+from vaultwire.vault.base_queries.remembered_results import RememberedResults
+from vaultwire.vault.base_queries.results import BaseBlock, BaseResult, BaseSource, Explanation
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.links.note_lookup import locate, locate_file
+from vaultwire.vault.settings.obsidian_settings import CachedSettings
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
+
+_ONLY_VIEW = View("Table")
+"""What a base without views shows."""
+
+# An error that names more views helps nobody.
+_MOST_NAMED = 20
+
+
+class Bases:
+    """The bases of one vault. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        files: Files,
+        index: Index,
+        settings: CachedSettings,
+        now: Callable[[], datetime],
+        remembered: RememberedResults,
+    ) -> None:
+        self._files = files
+        self._index = index
+        self._settings = settings
+        self._now = now
+        self._remembered = remembered
+
+    def files(self, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
+        """Return every ``.base`` file, in path order, without those that the vault's own rules exclude."""
+        return sources.base_files(self._index, progress)
+
+    def blocks(self, note: str, progress: Progress = NO_PROGRESS) -> list[BaseBlock]:
+        """Return the ```` ```base ```` blocks of the note that ``note`` means. Raises VaultError as ``Vault.read`` does."""
+        path = locate(self._files, self._index, note, progress)
+        blocks = sources.base_blocks(plain_text(self._files.read(path).data))
+        return [
+            BaseBlock(number, block.line, block.text, _view_names(block.text)) for number, block in enumerate(blocks, 1)
+        ]
+
+    def read(self, source: BaseSource, progress: Progress = NO_PROGRESS) -> tuple[str, Base]:
+        """Return the path of the file that holds a base ("" for a text without a place), and what the base says.
+
+        Raises VaultError: FILE_NOT_FOUND and others of ``Vault.read``, INVALID_ARGUMENTS for what is no base.
+        """
+        place = sources.read_source(self._files, self._index, source, progress)
+        return place.path, _read(place)
+
+    def views(self, source: BaseSource, progress: Progress = NO_PROGRESS) -> list[View]:
+        """Return the views of a base, at least one. Raises VaultError as ``read`` does."""
+        return [*_views(self.read(source, progress)[1])]
+
+    def query(
+        self, source: BaseSource, view: str = "", *, this: str = "", progress: Progress = NO_PROGRESS
+    ) -> BaseResult:
+        """Return what a view gives; without a name the first view, or the one in the source's path (``File.base#View``).
+
+        ``this``: the file that the base is shown in, as people name files; by default the base's own file, or the note
+        that its block is in. Raises VaultError as ``read`` does, and INVALID_ARGUMENTS for a view that there is not.
+        """
+        raise NotImplementedError
+
+    def explain(
+        self,
+        source: BaseSource,
+        view: str,
+        note: str,
+        *,
+        this: str = "",
+        progress: Progress = NO_PROGRESS,
+    ) -> Explanation:
+        """Return why a file is in a view or not: what each filter and each formula gave for it.
+
+        Raises VaultError as ``query`` does, and as ``Vault.locate`` for the note.
+        """
+        raise NotImplementedError
+
+    def _this(self, place: sources.Place, this: str, progress: Progress) -> str:
+        return locate_file(self._files, self._index, this, progress) if this.strip() else place.path
+
+
+def _read(place: sources.Place) -> Base:
+    try:
+        return read_base(place.text)
+    except NotABaseError as error:
+        where = f"{place.path!r}: " if place.path else ""
+        raise VaultError(INVALID_ARGUMENTS, f"{where}{error}", path=place.path) from None
+
+
+def _views(base: Base) -> tuple[View, ...]:
+    return base.views or (_ONLY_VIEW,)
+
+
+def find_view(base: Base, name: str) -> View:
+    """Return the view of a name: exactly so, else in any case; the first one for no name. Raises VaultError."""
+    views = _views(base)
+    if not name:
+        return views[0]
+    for wanted in (name, name.strip()):
+        for view in views:
+            if view.name == wanted:
+                return view
+    folded = name.strip().casefold()
+    for view in views:
+        if view.name.strip().casefold() == folded:
+            return view
+    names = [repr(view.name) for view in views]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    known = f"It has {', '.join(names[:_MOST_NAMED])}{more}."
+    raise VaultError(INVALID_ARGUMENTS, f"The base has no view {name!r}. {known}", argument="view")
+
+
+def _view_names(text: str) -> list[str]:
+    try:
+        return [view.name for view in _views(read_base(text))]
+    except NotABaseError:
+        return []
