@@ -24,9 +24,11 @@ _MOST_VALUES = 300
 # SQLite refuses expressions that are nested a thousand deep.
 _MOST_DEEP = 100
 # Functions whose result depends on the file, on other files, on chance or on the time.
-_NOT_OF_VALUE = frozenset(
-    "asFile asLink linksTo hasLink hasTag hasProperty inFolder relative file link image now today random".split()
+_OF_FILES = frozenset(
+    ("asFile", "asLink", "file", "hasLink", "hasProperty", "hasTag", "image", "inFolder", "link", "linksTo")
 )
+_OF_TIME_OR_CHANCE = frozenset(("now", "random", "relative", "today"))
+_NOT_OF_VALUE = _OF_FILES | _OF_TIME_OR_CHANCE
 _WITH_LAMBDA = frozenset(("filter", "map", "reduce"))
 _OF_LAMBDAS = frozenset(("value", "index", "acc"))
 _ROOTS = frozenset(("file", "this", "note", "formula", "property"))
