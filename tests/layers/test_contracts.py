@@ -43,7 +43,7 @@ SINS = [
     ("The rooms of the engine import inwards only", "vault/search/terms.py", "import vaultwire.vault.index.port"),
     (
         "The rooms of the engine import inwards only",
-        "vault/settings/moment_format.py",
+        "vault/settings/obsidian_settings.py",
         "import vaultwire.vault.changes.change",
     ),
     (
@@ -60,7 +60,8 @@ SINS = [
     ("The rooms of the engine import inwards only", "vault/plans/moving.py", "import vaultwire.vault.editing.writing"),
     ("The rooms of the engine import inwards only", "vault/editing/writing.py", "import vaultwire.vault.vault"),
     ("The vault's disk", "vault/disk/paths.py", "import vaultwire.vault.disk.files"),
-    ("The vault's settings", "vault/settings/moment_format.py", "import vaultwire.vault.settings.periodic_notes"),
+    ("The language of Bases", "bases/values.py", "import vaultwire.bases.evaluation"),
+    ("The vault's settings", "vault/settings/obsidian_settings.py", "import vaultwire.vault.settings.periodic_notes"),
     ("Searches", "vault/search/terms.py", "import vaultwire.vault.search.query"),
     ("Names and links", "vault/links/link_resolver.py", "import vaultwire.vault.links.note_links"),
     ("What may be seen", "vault/visibility/gitignore.py", "import vaultwire.vault.visibility.excludes"),

@@ -80,6 +80,10 @@ class ErrorValue:
     message: str
 
 
+class TagList(list["Value"]):
+    """Tags, without ``#``. ``contains`` finds a tag in any case, and a tag above another one."""
+
+
 Value: TypeAlias = (
     bool
     | int

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.vault.settings.moment_format import format_moment
+from vaultwire.bases.moment_format import format_moment
 from vaultwire.vault.settings.moment_parse import parse_moment
 
 FRIDAY = datetime(2024, 1, 5, 9, 7, 3, 45_678, tzinfo=UTC)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 
+from vaultwire.bases.moment_format import format_moment
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, set_properties
@@ -19,7 +20,6 @@ from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_set_folder
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_lookup import candidate_paths, resolve_name
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
-from vaultwire.vault.settings.moment_format import format_moment
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.settings.periodic_notes import notes_of
 from vaultwire.vault.value_types import VaultPath

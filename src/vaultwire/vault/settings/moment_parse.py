@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, NamedTuple
 
+from vaultwire.bases.moment_format import MONTHS, WEEKDAYS, WRITERS, Piece, split_format, sunday_based
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.settings.moment_format import MONTHS, WEEKDAYS, WRITERS, Piece, split_format, sunday_based
 
 # A text can be read in several ways where numbers without leading zeros follow one another. People's formats allow one
 # way or two. A format that allows more than this does not say which day it means.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from vaultwire.bases.moment_format import format_moment, split_format
 from vaultwire.vault.days import Days, days_around
 from vaultwire.vault.disk.paths import (
     NOTE_SUFFIX,
@@ -21,7 +22,6 @@ from vaultwire.vault.disk.paths import (
     parse_path,
 )
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.settings.moment_format import format_moment, split_format
 from vaultwire.vault.settings.moment_parse import parse_moment
 from vaultwire.vault.settings.obsidian_settings import PeriodicNotes, Settings
 from vaultwire.vault.value_types import VaultPath

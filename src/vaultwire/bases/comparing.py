@@ -1,0 +1,158 @@
+"""Equality, order and truth of values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
+from typing import Any
+
+from vaultwire.bases.dates import parse_date, to_ms, total_ms
+from vaultwire.bases.host import Host
+from vaultwire.bases.texts import text_of
+from vaultwire.bases.values import Date, Duration, ErrorValue, File, Html, Icon, Image, Link, Regexp, Value
+
+# Lists and objects deeper than this are equal to none.
+_MOST_DEEP = 50
+_NUMBERS = re.compile("([0-9]+)")
+_FIGURES = frozenset("0123456789")
+# The order of types where a column has several.
+_RANKS: tuple[tuple[type | tuple[type, ...], int], ...] = (
+    (bool, 0),
+    ((int, float), 1),
+    ((Date, Duration), 2),
+    ((str, Link, File, Html, Icon, Image, Regexp), 3),
+    ((Sequence, Mapping), 4),
+)
+
+
+def is_truthy(value: Value) -> bool:
+    """Tell whether a value counts as true: null, false, 0, an empty text and an empty list do not."""
+    if isinstance(value, (int, float)):
+        return bool(value) and not math.isnan(value)
+    if isinstance(value, (str, Mapping, Sequence)):
+        return len(value) > 0
+    return value is not None and not isinstance(value, ErrorValue)
+
+
+def is_empty(value: Value) -> bool:
+    """Tell whether a cell shows nothing: null, an empty text or list."""
+    return value is None or (isinstance(value, (str, Mapping, Sequence)) and len(value) == 0)
+
+
+def target(value: Link | File, host: Host) -> str | None:
+    """Return the path of the file that a link leads to, or of a file."""
+    return value.path if isinstance(value, File) else host.resolve(value.linktext, value.source)
+
+
+def equal(one: Value, other: Value, host: Host, zone: tzinfo, depth: int = 0) -> bool:
+    """Tell whether two values are equal. Links are, if they lead to the same file, or say the same where they lead nowhere."""
+    if isinstance(one, (Link, File)) or isinstance(other, (Link, File)):
+        return _same_target(one, other, host)
+    if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
+        return one is other
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return one == other
+    if isinstance(one, Date) or isinstance(other, Date):
+        order = compare(one, other, zone)
+        return order == 0
+    if isinstance(one, Duration) and isinstance(other, Duration):
+        return total_ms(one) == total_ms(other)
+    if isinstance(one, str) or isinstance(other, str):
+        return one == other
+    if depth > _MOST_DEEP:
+        return False
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(
+            equal(each, other[name], host, zone, depth + 1) for name, each in one.items()
+        )
+    if isinstance(one, Sequence) and isinstance(other, Sequence):
+        return len(one) == len(other) and all(
+            equal(each, its, host, zone, depth + 1) for each, its in zip(one, other, strict=True)
+        )
+    return type(one) is type(other) and one == other
+
+
+def _same_target(one: Value, other: Value, host: Host) -> bool:
+    if isinstance(one, str) or isinstance(other, str):
+        text, link = (one, other) if isinstance(one, str) else (other, one)
+        return isinstance(link, Link) and text in (link.linktext, text_of(link))
+    if not isinstance(one, (Link, File)) or not isinstance(other, (Link, File)):
+        return False
+    to_one, to_other = target(one, host), target(other, host)
+    if to_one is None and to_other is None and isinstance(one, Link) and isinstance(other, Link):
+        return one.linktext == other.linktext
+    return to_one is not None and to_one == to_other
+
+
+def compare(one: Value, other: Value, zone: tzinfo) -> int | None:
+    """Return -1, 0 or 1 for ``<``, the same or ``>``; None for values that have no order among each other.
+
+    A date compares with a text that says a date.
+    """
+    left, right = _ordered(one, other, zone), _ordered(other, one, zone)
+    if left is None or right is None or isinstance(left, str) != isinstance(right, str):
+        return None
+    if left == right:
+        return 0
+    return -1 if left < right else 1 if left > right else None  # type: ignore[operator]  # NaN has no order
+
+
+def _ordered(value: Value, beside: Value, zone: tzinfo) -> float | str | None:
+    if isinstance(value, str) and isinstance(beside, Date):
+        parsed = parse_date(value, zone)
+        return None if parsed is None else to_ms(parsed)
+    if isinstance(value, Date):
+        return to_ms(value) if isinstance(beside, (Date, str)) else None
+    if isinstance(value, Duration):
+        return total_ms(value) if isinstance(beside, Duration) else None
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, (int, float, str)):
+        return value
+    return text_of(value) if isinstance(value, (Link, File)) else None
+
+
+def sort_key(value: Value) -> Any:
+    """Return a key that puts values in the order of a sorted column: numbers by size, texts by letters in any case.
+
+    Empty cells and errors come last whatever the direction: ask ``is_last`` first.
+    """
+    rank = next((rank for kind, rank in _RANKS if isinstance(value, kind)), 5)
+    if isinstance(value, bool):
+        return (rank, float(value), "")
+    if isinstance(value, (int, float)):
+        return (rank, math.inf if math.isnan(value) else float(value), "")
+    if isinstance(value, Date):
+        return (rank, to_ms(value), "")
+    if isinstance(value, Duration):
+        return (rank, total_ms(value), "")
+    text = shown_text(value)
+    return (rank, _natural(text), text)
+
+
+def is_last(value: Value) -> bool:
+    """Tell whether a cell comes after all others in a sorted column: it is empty, or an error."""
+    return isinstance(value, ErrorValue) or is_empty(value)
+
+
+def shown_text(value: Value) -> str:
+    """Return what a reader sees of a value: of a link its display text."""
+    if isinstance(value, Link):
+        return value.linktext if value.display is None else value.display
+    if isinstance(value, File):
+        return value.path.rsplit("/", 1)[-1].removesuffix(".md")
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(shown_text, value))
+    return text_of(value)
+
+
+def _natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Return a key in which "Note 2" comes before "Note 10", and capitals do not count: as the app's file lists do."""
+    folded = text.casefold()
+    return tuple(
+        (0, len(part.lstrip("0")), part.lstrip("0")) if part[0] in _FIGURES else (1, 0, part)
+        for part in _NUMBERS.split(folded)
+        if part
+    )

@@ -1,0 +1,311 @@
+"""Evaluates expressions. A tree becomes a Python function once; it runs for each row. An error is the cell's own value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+from vaultwire.bases.base import Broken, Expression
+from vaultwire.bases.comparing import is_truthy
+from vaultwire.bases.errors import CellError, cannot_find, check_count, no_function
+from vaultwire.bases.functions.files import FILE_FIELDS, has_tag
+from vaultwire.bases.functions.globals import CHOICE, GLOBAL
+from vaultwire.bases.functions.numbers import DATE_FIELDS, DURATION_FIELDS
+from vaultwire.bases.functions.table import LAMBDAS, method
+from vaultwire.bases.operators import apply
+from vaultwire.bases.properties import all_properties, has_property, property_value
+from vaultwire.bases.row import Query, Row
+from vaultwire.bases.texts import text_of, type_name
+from vaultwire.bases.tree import (
+    Binary,
+    Call,
+    Index,
+    ListLiteral,
+    Literal,
+    Member,
+    Name,
+    Node,
+    RegexpLiteral,
+    Unary,
+)
+from vaultwire.bases.values import Date, Duration, ErrorValue, File, Regexp, TagList, Value
+
+__all__ = ["Query", "Row", "compile_expression", "evaluate", "formula_value"]
+
+Compiled: TypeAlias = Callable[[Row], Value]
+"""Gives an expression's value for a row. Raises CellError."""
+
+_ITEM_NAMES = frozenset(("value", "index", "acc"))
+
+
+def evaluate(expression: Expression, row: Row) -> Value:
+    """Return the value of an expression for a row. Never raises: an error is an ErrorValue."""
+    return run(compile_expression(expression), row)
+
+
+def run(compiled: Compiled, row: Row) -> Value:
+    """Return what a compiled expression gives for a row. Never raises: an error is an ErrorValue."""
+    try:
+        return compiled(row)
+    except CellError as error:
+        return ErrorValue(str(error))
+    except RecursionError:
+        return ErrorValue("This formula is nested too deeply.")
+
+
+@lru_cache(maxsize=1024)  # the same expressions run for every row, and for every query of a base
+def compile_expression(expression: Expression, names: frozenset[str] = frozenset()) -> Compiled:
+    """Return the expression as a function. ``names``: names with a meaning of their own, such as ``values``."""
+    if isinstance(expression, Broken):
+        return _failing(CellError(expression.message))
+    return _compiled(expression, names)
+
+
+def formula_value(name: str, row: Row) -> Value:
+    """Return the value of a formula for a row; it is computed once. A formula that needs itself is an error."""
+    if name not in row.formulas:
+        if name in row.computing:
+            return ErrorValue(f'Formula "{name}" refers to itself')
+        expression = row.query.formulas.get(name)
+        if expression is None:
+            return None
+        compiled = row.query.compiled.get(name)
+        if compiled is None:
+            compiled = row.query.compiled[name] = compile_expression(expression)
+        row.computing.add(name)
+        held, row.names = row.names, {}
+        row.formulas[name] = run(compiled, row)
+        row.names = held
+        row.computing.discard(name)
+    return row.formulas[name]
+
+
+def _failing(error: CellError) -> Compiled:
+    def fail(_: Row) -> Value:
+        raise error
+
+    return fail
+
+
+def _compiled(node: Node, names: frozenset[str]) -> Compiled:
+    if isinstance(node, Literal):
+        value = node.value
+        return lambda _: value
+    if isinstance(node, RegexpLiteral):
+        regexp = Regexp(node.pattern, node.flags)
+        return lambda _: regexp
+    if isinstance(node, ListLiteral):
+        items = [_compiled(each, names) for each in node.items]
+        return lambda row: [item(row) for item in items]
+    if isinstance(node, Name):
+        return _name(node.name, names)
+    if isinstance(node, Member):
+        return _member(node.of, node.name, names)
+    if isinstance(node, Index):
+        return _index(node, names)
+    if isinstance(node, Call):
+        return _call(node, names)
+    return _unary(node, names) if isinstance(node, Unary) else _binary(node, names)
+
+
+def _name(name: str, names: frozenset[str]) -> Compiled:
+    if name in names:
+        return lambda row: row.names.get(name)
+    if name == "file":
+        return lambda row: File(row.path)
+    if name == "this":
+        return lambda row: File(row.query.this) if row.query.this else None
+    if name in ("note", "property"):
+        return lambda row: all_properties(row, row.path)
+    if name == "formula":
+        return lambda row: {each: _formula(each, row) for each in row.query.formulas}
+    return lambda row: property_value(name, row, row.path)
+
+
+def _formula(name: str, row: Row) -> Value:
+    value = formula_value(name, row)
+    if isinstance(value, ErrorValue):
+        raise CellError(value.message)
+    return value
+
+
+def _named(of: Node, name: str, names: frozenset[str]) -> Compiled | None:
+    """Return what a name in ``note``, ``formula`` or ``this`` gives; None for a field of any other value."""
+    if not isinstance(of, Name) or of.name in names:
+        return None
+    if of.name in ("note", "property"):
+        return lambda row: property_value(name, row, row.path)
+    if of.name == "formula":
+        return lambda row: _formula(name, row)
+    return (lambda row: _of_this(name, row)) if of.name == "this" else None
+
+
+def _of_this(name: str, row: Row) -> Value:
+    this = row.query.this
+    if not this:
+        return None
+    if name != "file" and has_property(name, row, this):
+        return property_value(name, row, this)
+    return FILE_FIELDS[name](this, row) if name in FILE_FIELDS else None
+
+
+def _member(of: Node, name: str, names: frozenset[str]) -> Compiled:
+    known = _named(of, name, names)
+    if known is not None:
+        return known
+    if isinstance(of, Name) and of.name == "file" and name in FILE_FIELDS:
+        field = FILE_FIELDS[name]
+        return lambda row: field(row.path, row)
+    value = _compiled(of, names)
+    return lambda row: _field(value(row), name, row)
+
+
+def _field(of: Value, name: str, row: Row) -> Value:
+    """Return a field of a value; of null it is null. Raises CellError."""
+    if of is None:
+        return None
+    if isinstance(of, Mapping):
+        return of.get(name)
+    if isinstance(of, File) and name in FILE_FIELDS:
+        return FILE_FIELDS[name](of.path, row)
+    if isinstance(of, Date) and name in DATE_FIELDS:
+        return DATE_FIELDS[name](of)
+    if isinstance(of, Duration) and name in DURATION_FIELDS:
+        return DURATION_FIELDS[name](of)
+    if name == "length" and isinstance(of, Sequence):
+        return len(of)
+    raise cannot_find(name, type_name(of))
+
+
+def _index(node: Index, names: frozenset[str]) -> Compiled:
+    if isinstance(node.index, Literal) and isinstance(node.index.value, str):
+        return _member(node.of, node.index.value, names)
+    of, index = _compiled(node.of, names), _compiled(node.index, names)
+
+    def item(row: Row) -> Value:
+        value, place = of(row), index(row)
+        if isinstance(place, str):
+            return _field(value, place, row)
+        if isinstance(value, Sequence) and isinstance(place, (int, float)) and not isinstance(place, bool):
+            is_there = math.isfinite(place) and place == int(place) and 0 <= place < len(value)
+            return value[int(place)] if is_there else None
+        return None if value is None else _field(value, text_of(place), row)
+
+    return item
+
+
+def _call(node: Call, names: frozenset[str]) -> Compiled:
+    if isinstance(node.function, Name):
+        return _global_call(node.function.name, node.arguments, names)
+    of, name = _compiled(node.function.of, names), node.function.name
+    if name in LAMBDAS:
+        return _lambda(name, of, node.arguments, names)
+    arguments = [_compiled(each, names) for each in node.arguments]
+
+    def called(row: Row) -> Value:
+        value = of(row)
+        row.budget.spend()
+        if name == "contains" and isinstance(value, TagList):
+            return any(has_tag(value, text_of(argument(row))) for argument in arguments[:1])
+        function = method(name, type_name(value))
+        if function is None:
+            if value is None:
+                return True if name == "isEmpty" else None
+            raise no_function(name, type_name(value))
+        return function(value, [argument(row) for argument in arguments], row)
+
+    return called
+
+
+def _global_call(name: str, nodes: Sequence[Node], names: frozenset[str]) -> Compiled:
+    arguments = [_compiled(each, names) for each in nodes]
+    if name == CHOICE:
+        none: Compiled = lambda _: None  # noqa: E731 - what stands for an argument that is not there
+        condition, then, otherwise = [*arguments, none, none, none][:3]
+        return lambda row: then(row) if is_truthy(condition(row)) else otherwise(row)
+    function = GLOBAL.get(name)
+    if function is None:
+        return _failing(no_function(name))
+
+    def called(row: Row) -> Value:
+        row.budget.spend()
+        return function(None, [argument(row) for argument in arguments], row)
+
+    return called
+
+
+def _lambda(name: str, of: Compiled, nodes: Sequence[Node], names: frozenset[str]) -> Compiled:
+    """Compile ``filter``, ``map`` and ``reduce``: their first argument is evaluated for each item."""
+    each = _compiled(nodes[0], names | _ITEM_NAMES) if nodes else None
+    start = _compiled(nodes[1], names) if len(nodes) > 1 else None
+
+    def called(row: Row) -> Value:
+        items = of(row)
+        if items is None:
+            return None
+        if isinstance(items, (str, Mapping)) or not isinstance(items, Sequence):
+            raise no_function(name, type_name(items))
+        if each is None:
+            raise CellError(f"{name} needs an expression")
+        check_count(len(items))
+        held = row.names
+        row.names = {**held}
+        try:
+            if name == "reduce":
+                return _reduce(items, each, start(row) if start is not None else None, row)
+            return _each(items, each, row, is_filter=name == "filter")
+        finally:
+            row.names = held
+
+    return called
+
+
+def _each(items: Sequence[Value], each: Compiled, row: Row, *, is_filter: bool) -> list[Value]:
+    found: list[Value] = []
+    for index, value in enumerate(items):
+        row.budget.spend()
+        row.names["value"], row.names["index"] = value, index
+        given = each(row)
+        if not is_filter:
+            found.append(given)
+        elif is_truthy(given):
+            found.append(value)
+    return found
+
+
+def _reduce(items: Sequence[Value], each: Compiled, start: Value, row: Row) -> Value:
+    acc = start
+    for index, value in enumerate(items):
+        row.budget.spend()
+        row.names["value"], row.names["index"], row.names["acc"] = value, index, acc
+        acc = each(row)
+    return acc
+
+
+def _unary(node: Unary, names: frozenset[str]) -> Compiled:
+    operand = _compiled(node.operand, names)
+    if node.operator == "!":
+        return lambda row: not is_truthy(operand(row))
+
+    def negated(row: Row) -> Value:
+        value = operand(row)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return -value
+        if isinstance(value, Duration):
+            return Duration(-value.months, -value.days, -value.milliseconds)
+        if value is None:
+            return None
+        raise CellError(f"Invalid operator on {type_name(value)}")
+
+    return negated
+
+
+def _binary(node: Binary, names: frozenset[str]) -> Compiled:
+    left, right, operator = _compiled(node.left, names), _compiled(node.right, names), node.operator
+    if operator == "&&":
+        return lambda row: is_truthy(left(row)) and is_truthy(right(row))
+    if operator == "||":
+        return lambda row: is_truthy(left(row)) or is_truthy(right(row))
+    return lambda row: apply(operator, left(row), right(row), row)
