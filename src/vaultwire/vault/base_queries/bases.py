@@ -8,6 +8,7 @@ from datetime import datetime
 from vaultwire.bases.base import Base, View
 from vaultwire.bases.base_file import NotABaseError, read_base
 from vaultwire.vault.base_queries import sources
+from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.remembered_results import RememberedResults
 from vaultwire.vault.base_queries.results import BaseBlock, BaseResult, BaseSource, Explanation
 from vaultwire.vault.disk.files import Files
@@ -90,6 +91,10 @@ class Bases:
         Raises VaultError as ``query`` does, and as ``Vault.locate`` for the note.
         """
         raise NotImplementedError
+
+    def host(self, progress: Progress = NO_PROGRESS) -> VaultHost:
+        """Return what tells where the links in cells lead."""
+        return VaultHost(self._index, self._files, self._settings.get().property_types, progress, reads_creation=False)
 
     def _this(self, place: sources.Place, this: str, progress: Progress) -> str:
         return locate_file(self._files, self._index, this, progress) if this.strip() else place.path
