@@ -7,9 +7,10 @@ import importlib.metadata
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from bench import agents_command, desk_command, engine_command, http_command, peers_command, questions
+from bench import agents_command, bases_command, desk_command, engine_command, http_command, peers_command, questions
 from bench.client import compile_sources
 from bench.engine_command import say
 from bench.measures import Bench
@@ -33,20 +34,17 @@ def main() -> int:
     root = Path(__file__).parents[1]
     path = root / "bench" / "results" / f"{options.name or _part(options)}.json"
     began = time.perf_counter()
-    if options.engine:
-        missed = engine_command.run(options.sizes, path)
-    elif options.questions:
-        missed = questions.run(options.questions, path)
-    elif options.http:
-        missed = http_command.run(options.runs, path)
-    elif options.agents:
-        missed = agents_command.run(path)
-    elif options.desk:
-        missed = desk_command.run(path)
-    elif options.peers:
-        missed = peers_command.run(options.runs, path)
-    else:
-        missed = _run(options.starts, options.runs, path)
+    runs: dict[str, Callable[[], list[str]]] = {
+        "engine": lambda: engine_command.run(options.sizes, path),
+        "questions": lambda: questions.run(options.questions, path),
+        "http": lambda: http_command.run(options.runs, path),
+        "agents": lambda: agents_command.run(path),
+        "desk": lambda: desk_command.run(path),
+        "bases": lambda: bases_command.run(path),
+        "peers": lambda: peers_command.run(options.runs, path),
+        "stdio": lambda: _run(options.starts, options.runs, path),
+    }
+    missed = runs[_part(options)]()
     print(f"\nmeasured in {time.perf_counter() - began:.0f} s, written to {path.relative_to(root)}")
     if missed:
         print("missed in this run:", *missed, sep="\n  ")
@@ -55,7 +53,12 @@ def main() -> int:
 
 def _part(options: argparse.Namespace) -> str:
     return next(
-        (part for part in ("engine", "questions", "http", "agents", "desk", "peers") if getattr(options, part)), "stdio"
+        (
+            part
+            for part in ("engine", "questions", "http", "agents", "desk", "bases", "peers")
+            if getattr(options, part)
+        ),
+        "stdio",
     )
 
 
@@ -92,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--runs", type=int, default=7, help="processes per latency and memory figure (default: 7)")
     parser.add_argument("--http", action="store_true", help="measure HTTP instead")
     parser.add_argument("--desk", action="store_true", help="measure the desk at 10,000 changes on record instead")
+    parser.add_argument("--bases", action="store_true", help="measure queries of bases over 10,000 notes instead")
     parser.add_argument(
         "--agents", action="store_true", help="count the calls and tokens that requests of people take, instead"
     )

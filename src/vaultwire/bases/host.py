@@ -34,7 +34,7 @@ class Host(Protocol):
         """Return size and times; None if there is no such file."""
 
     def properties(self, path: str) -> Mapping[str, PropertyValue]:
-        """Return the properties as YAML has them, in their order."""
+        """Return the properties as YAML has them, in their order. A mapping that is no dict finds names in any case."""
 
     def tags(self, path: str) -> Sequence[str]:
         """Return the tags, without ``#``, those of the properties first."""

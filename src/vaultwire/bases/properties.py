@@ -26,7 +26,7 @@ def property_value(name: str, row: Row, path: str) -> Value:
     if name in held:
         return held[name]
     raw = row.host.properties(path)
-    found = name if name in raw else next((each for each in raw if each.casefold() == name.casefold()), None)
+    found = name if name in raw else _in_other_case(name, raw)
     held[name] = None if found is None else to_value(found, raw[found], row.host, path, row.zone)
     return held[name]
 
@@ -34,7 +34,13 @@ def property_value(name: str, row: Row, path: str) -> Value:
 def has_property(name: str, row: Row, path: str) -> bool:
     """Tell whether a file has a property, its name in any case, even an empty one."""
     raw = row.host.properties(path)
-    return name in raw or any(each.casefold() == name.casefold() for each in raw)
+    return name in raw or _in_other_case(name, raw) is not None
+
+
+def _in_other_case(name: str, raw: Mapping[str, PropertyValue]) -> str | None:
+    """Return the property of this name in another case. A mapping other than a dict finds names in any case by itself."""
+    folded = name.casefold()
+    return next((each for each in raw if each.casefold() == folded), None) if isinstance(raw, dict) else None
 
 
 def all_properties(row: Row, path: str) -> Mapping[str, Value]:

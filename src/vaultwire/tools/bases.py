@@ -41,6 +41,13 @@ class BaseRow(TypedDict):
     group: Annotated[NotRequired[str], "The group it is in"]
 
 
+class BaseSummary(TypedDict):
+    """What stands under a column."""
+
+    column: Annotated[str, "The column's id"]
+    value: Any
+
+
 class QueriedBase(TypedDict):
     """What a view shows: one page of it."""
 
@@ -51,7 +58,7 @@ class QueriedBase(TypedDict):
     rows: list[BaseRow]
     total: Annotated[int, "Rows on all pages together"]
     matches: Annotated[int, "Files that match, before the view's own limit"]
-    summaries: Annotated[dict[str, Any], "By column id"]
+    summaries: list[BaseSummary]
     problems: Annotated[list[str], "What in the base was passed over"]
     why: Annotated[NotRequired[list[str]], "For explain: what each filter and formula gave"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
@@ -157,7 +164,7 @@ def _data(result: BaseResult, rows: Sequence[ResultRow], host: Host, total: int)
         rows=shown,
         total=total,
         matches=result.total,
-        summaries={name: to_json(value, host) for name, value in result.summaries.items()},
+        summaries=[BaseSummary(column=name, value=to_json(value, host)) for name, value in result.summaries.items()],
         problems=list(result.problems),
     )
 
@@ -182,7 +189,7 @@ def _explained(vault: Vault, why: Explanation, progress: Progress) -> Outcome[Qu
         rows=[BaseRow(path=why.path, cells=[to_json(each.value, host) for each in why.formulas])],
         total=int(why.is_in),
         matches=int(why.is_in),
-        summaries={},
+        summaries=[],
         problems=[],
         why=[*why.dropped_by, *given],
     )

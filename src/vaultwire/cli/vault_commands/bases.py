@@ -75,8 +75,8 @@ def _say_table(names: Sequence[str], rows: Sequence[Sequence[str]], data: dict[s
             say_styled((str(group), _BOLD))
         say_rows([head, *([(_short(text), "") for text in texts] for _, texts in found)])
     titles = {column["id"]: column["name"] for column in data["columns"]}
-    for name, value in data["summaries"].items():
-        say(f"{titles.get(name, name)}: {json_text(value)}")
+    for each in data["summaries"]:
+        say(f"{titles.get(each['column'], each['column'])}: {json_text(each['value'])}")
 
 
 def _short(text: str) -> str:

@@ -8,9 +8,14 @@ from datetime import datetime
 from vaultwire.bases.base import Base, View
 from vaultwire.bases.base_file import NotABaseError, read_base
 from vaultwire.vault.base_queries import sources
+from vaultwire.vault.base_queries.explaining import explain
 from vaultwire.vault.base_queries.host import VaultHost
+from vaultwire.vault.base_queries.lazy_rows import LazyRows
+from vaultwire.vault.base_queries.one_property import OneProperty
 from vaultwire.vault.base_queries.remembered_results import RememberedResults
 from vaultwire.vault.base_queries.results import BaseBlock, BaseResult, BaseSource, Explanation
+from vaultwire.vault.base_queries.running import ViewQuery
+from vaultwire.vault.base_queries.uses import asks_for_creation, depends_on_time
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -36,12 +41,16 @@ class Bases:
         settings: CachedSettings,
         now: Callable[[], datetime],
         remembered: RememberedResults,
+        *,
+        by_index: bool = True,
     ) -> None:
+        """``now`` gives the person's local time. ``by_index``: what the index can answer of a filter is asked of it."""
         self._files = files
         self._index = index
         self._settings = settings
         self._now = now
         self._remembered = remembered
+        self._by_index = by_index
 
     def files(self, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
         """Return every ``.base`` file, in path order, without those that the vault's own rules exclude."""
@@ -75,7 +84,20 @@ class Bases:
         ``this``: the file that the base is shown in, as people name files; by default the base's own file, or the note
         that its block is in. Raises VaultError as ``read`` does, and INVALID_ARGUMENTS for a view that there is not.
         """
-        raise NotImplementedError
+        place = sources.read_source(self._files, self._index, source, progress)
+        around = self._this(place, this, progress)
+        name = view or place.view
+        types = self._settings.get().property_types
+        version = self._index.rows.version(progress)
+        question = (place.text, place.path, name, around, tuple(types.items()))
+        known = self._remembered.get(question, version)
+        if known is not None:
+            return known
+        query = self._query(_read(place), name, around, progress)
+        result = self._run(query, place.path, progress)
+        if not depends_on_time(query.base, query.view):
+            self._remembered.keep(question, version, result, len(result.rows))
+        return result
 
     def explain(
         self,
@@ -90,7 +112,42 @@ class Bases:
 
         Raises VaultError as ``query`` does, and as ``Vault.locate`` for the note.
         """
-        raise NotImplementedError
+        place = sources.read_source(self._files, self._index, source, progress)
+        around = self._this(place, this, progress)
+        path = locate_file(self._files, self._index, note, progress)
+        query = self._query(_read(place), view or place.view, around, progress)
+        found = self._index.rows.at([path], progress)
+        if not found:
+            return Explanation(path, query.view, False, [], [], ["The vault's own rules exclude this file."])
+        query.host.list_files(found)
+        return explain(query, path)
+
+    def _query(self, base: Base, view: str, this: str, progress: Progress) -> ViewQuery:
+        shown = find_view(base, view)
+        host = VaultHost(
+            self._index,
+            self._files,
+            self._settings.get().property_types,
+            progress,
+            reads_creation=asks_for_creation(base, shown),
+        )
+        return ViewQuery(self._index, host, base, shown, this=this, now=self._now().astimezone())
+
+    def _run(self, query: ViewQuery, path: str, progress: Progress) -> BaseResult:
+        judge = OneProperty(query, self._index, progress) if self._by_index else None
+        outcome = query.outcome(judge, progress)
+        query.end()
+        return BaseResult(
+            query.base,
+            query.view,
+            query.columns,
+            LazyRows(query, outcome),
+            outcome.groups,
+            outcome.summaries,
+            outcome.total,
+            [*query.base.problems],
+            path,
+        )
 
     def host(self, progress: Progress = NO_PROGRESS) -> VaultHost:
         """Return what tells where the links in cells lead."""

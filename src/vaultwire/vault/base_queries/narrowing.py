@@ -14,6 +14,7 @@ from vaultwire.bases.base import Broken, Expression, Filter, Group
 from vaultwire.bases.parser import children
 from vaultwire.bases.tree import Binary, Call, Index, Literal, Member, Name, Node, Unary
 from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.base_queries.uses import TIME_AND_CHANCE
 from vaultwire.vault.index import rows
 from vaultwire.vault.index.rows import AnyOf, Every, Not
 
@@ -27,8 +28,7 @@ _MOST_DEEP = 100
 _OF_FILES = frozenset(
     ("asFile", "asLink", "file", "hasLink", "hasProperty", "hasTag", "image", "inFolder", "link", "linksTo")
 )
-_OF_TIME_OR_CHANCE = frozenset(("now", "random", "relative", "today"))
-_NOT_OF_VALUE = _OF_FILES | _OF_TIME_OR_CHANCE
+_NOT_OF_VALUE = _OF_FILES | TIME_AND_CHANCE
 _WITH_LAMBDA = frozenset(("filter", "map", "reduce"))
 _OF_LAMBDAS = frozenset(("value", "index", "acc"))
 _ROOTS = frozenset(("file", "this", "note", "formula", "property"))
@@ -145,10 +145,10 @@ class _Narrowing:
     # ------------------------------------------------------------------ one property
 
     def _of_one_property(self, node: Node) -> Narrowed | None:
-        names: set[str] = set()
+        names: dict[str, str] = {}
         if not self._depends_on(node, names, frozenset(), in_lambda=False) or len(names) != 1:
             return None
-        (name,) = names
+        (name,) = names.values()
         stored = self._judge.values(name, _MOST_VALUES)
         if stored is None:
             return None
@@ -165,11 +165,11 @@ class _Narrowing:
             rows.HasValue(name, tuple(sure), or_none), rows.HasValue(name, tuple(possible), or_none), never_fails=False
         )
 
-    def _depends_on(self, node: Node, names: set[str], formulas: frozenset[str], *, in_lambda: bool) -> bool:
+    def _depends_on(self, node: Node, names: dict[str, str], formulas: frozenset[str], *, in_lambda: bool) -> bool:
         """Add the properties that an expression depends on. Return whether it depends on nothing else."""
         of = _property_of(node)
         if of is not None:
-            names.add(of.casefold())
+            names.setdefault(of.casefold(), of)
             return len(names) <= 1
         formula = _field(node, "formula")
         if formula is not None:
@@ -196,10 +196,8 @@ class _Narrowing:
             make = _OF_FUNCTION.get(node.function.name)
             return make(self, node.arguments) if make else None
         if isinstance(node, Call) and isinstance(node.function, Member) and _is_field(node.function.of, "tags"):
-            texts = _texts(node.arguments)
-            if node.function.name == "contains" and texts is not None and len(texts) == _ONLY_TEXT:
-                return Narrowed(_NONE, _tagged(texts))
-            return None
+            is_simple = node.function.name == "contains" and len(node.arguments) == _ONLY_TEXT
+            return self.has_tag(node.arguments) if is_simple else None
         if isinstance(node, Binary) and node.operator in ("==", "!="):
             found = self._of_field(node.left, node.right) or self._of_field(node.right, node.left)
             if found is None or node.operator == "==":
@@ -212,8 +210,8 @@ class _Narrowing:
         if not isinstance(text, str) or not isinstance(left, (Member, Index)):
             return None
         if _is_field(left, "folder"):
-            # The vault's root may be written in several ways.
-            return _exact(rows.DirectlyIn(text)) if text.strip("/") == text != "" else None
+            # The vault's root is "/" here, and "" in the index.
+            return _exact(rows.DirectlyIn("" if text == "/" else text) if text else _NONE)
         if _is_field(left, "path"):
             return _exact(rows.AtPath(text))
         if _is_field(left, "ext"):
@@ -225,21 +223,25 @@ class _Narrowing:
         if not isinstance(node, Member) or not _is_this_file(node.of):
             return None
         path = self._judge.this_path()
-        return {"path": path, "folder": path.rpartition("/")[0]}.get(node.name) if path else None
+        return {"path": path, "folder": path.rpartition("/")[0] or "/"}.get(node.name) if path else None
 
     def has_tag(self, arguments: tuple[Node, ...]) -> Narrowed | None:
         """``file.hasTag("a", "b")``: one of them."""
         texts = _texts(arguments)
-        if not texts or not all(_is_plain_tag(text) for text in texts):
+        if texts is None:
             return None
-        return _exact(_tagged(texts))
+        tags = [text.strip().removeprefix("#") for text in texts]
+        found = _one_of([rows.Tagged(tag) for tag in tags if tag])
+        # The index takes two Unicode forms of a letter for the same, the language does not.
+        return _exact(found) if all(map(str.isascii, tags)) else Narrowed(_NONE, found, never_fails=True)
 
     def in_folder(self, arguments: tuple[Node, ...]) -> Narrowed | None:
         """``file.inFolder("a")``."""
         texts = _texts(arguments)
-        if texts is None or len(texts) != _ONLY_TEXT or not texts[0] or texts[0].strip("/") != texts[0]:
+        if texts is None or len(texts) != _ONLY_TEXT:
             return None
-        return _exact(rows.Below(texts[0]))
+        folder = texts[0].strip("/")
+        return _exact(rows.Below(folder) if folder else _ALL)
 
     def has_property(self, arguments: tuple[Node, ...]) -> Narrowed | None:
         """``file.hasProperty("a")``."""
@@ -306,10 +308,6 @@ def _not(condition: rows.Condition) -> rows.Condition:
     return _ALL if condition == _NONE else Not(condition)
 
 
-def _tagged(texts: list[str]) -> rows.Condition:
-    return _one_of([rows.Tagged(text) for text in texts])
-
-
 # ---------------------------------------------------------------------- expressions
 
 
@@ -352,10 +350,6 @@ def _texts(nodes: tuple[Node, ...]) -> list[str] | None:
     return texts if len(texts) == len(nodes) else None
 
 
-def _is_plain_tag(text: str) -> bool:
-    return bool(text) and not text.startswith("#") and text.strip("/ ") == text
-
-
 def _is_relative(stored: str) -> bool:
     """Tell whether a value holds a link: what it equals depends on the note that it is in."""
-    return "[[" in stored or "](" in stored
+    return "[[" in stored

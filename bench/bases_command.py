@@ -1,0 +1,178 @@
+"""Measures queries of bases over 10,000 notes, beside a full scan: the same queries without what the index can answer.
+
+The queries run in a process of their own whose index is built already, so that its memory is that of the queries.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from bench.report import environment, write_result
+
+from vaultwire.app.engine import open_index, open_settings
+from vaultwire.trust.limits import MAX_NOTE_BYTES
+from vaultwire.vault.base_queries.bases import Bases
+from vaultwire.vault.base_queries.remembered_results import RememberedResults
+from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.value_types import NO_PROGRESS
+
+_NOTES = 10_000
+_TAGGED = 2  # of twenty notes
+_RUNS, _FEW_RUNS = 15, 5
+_SEED = 20261124
+_MIB = 1 << 20
+
+_SELECTIVE = """
+filters:
+  and:
+    - file.hasTag("project")
+    - file.inFolder("Area 3")
+    - status == "active"
+views:
+  - type: table
+    name: All
+    order: [file.name, status, price]
+"""
+_FORMULA = """
+filters: file.ext == "md"
+formulas:
+  total: price * amount + 1
+views:
+  - type: table
+    name: All
+    order: [file.name, formula.total]
+    sort: [{property: formula.total, direction: DESC}]
+"""
+_LINKS = """
+filters: file.hasLink("Note 77")
+views:
+  - type: table
+    name: All
+    order: [file.name, file.links]
+"""
+_GROUPS = """
+filters: price > 50
+views:
+  - type: table
+    name: All
+    groupBy: {property: status}
+    order: [file.name, price]
+    summaries: {price: Average}
+"""
+_QUERIES = {
+    "tag, folder and property": _SELECTIVE,
+    "formula and sort, all rows": _FORMULA,
+    "link": _LINKS,
+    "groups and summary": _GROUPS,
+}
+_TARGETS = {
+    "tag, folder and property": 10.0,
+    "formula and sort, all rows": 120.0,
+    "repeated query": 5.0,
+    "memory MiB": 40.0,
+}
+_PAGE = 50
+
+
+def run(path: Path) -> list[str]:
+    """Measure, print a table and write the JSON. Return the missed targets."""
+    facts = environment(notes=str(_NOTES), runs=str(_RUNS))
+    with tempfile.TemporaryDirectory(prefix="vaultwire-bench-") as folder:
+        vault = Path(folder) / "vault"
+        _write_vault(vault)
+        files = Files(str(vault), MAX_NOTE_BYTES)
+        open_index(files, str(Path(folder) / "cache")).stats(1, NO_PROGRESS)
+        child = subprocess.run(
+            [sys.executable, "-m", "bench.bases_command", folder],
+            cwd=Path(__file__).parents[1],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+    found: dict[str, float] = json.loads(child.stdout)
+    for name, took in found.items():
+        unit = "MiB" if "MiB" in name else "ms"
+        print(f"{name:<44}{took:9.2f} {unit}   {f'target {_TARGETS[name]:.0f}' if name in _TARGETS else ''}")
+    write_result(path, {"environment": facts, "measured": found})
+    return [
+        f"{name}: {found[name]:.2f}, target {target:.0f}" for name, target in _TARGETS.items() if found[name] > target
+    ]
+
+
+def _measure(folder: Path) -> dict[str, float]:
+    files = Files(str(folder / "vault"), MAX_NOTE_BYTES)
+    index = open_index(files, str(folder / "cache"))
+    settings = open_settings(files)
+    ready = threading.Event()
+    threading.Thread(target=index.run_watch_loop, args=(lambda *_: ready.set(),), daemon=True).start()
+    ready.wait()
+
+    def bases(*, by_index: bool = True) -> Bases:
+        return Bases(files, index, settings, datetime.now, RememberedResults(), by_index=by_index)
+
+    before = _resident()
+    found: dict[str, float] = {}
+    for name, text in _QUERIES.items():
+        found[name] = _median(partial(_query, bases, text))
+    repeated = bases()
+    found["repeated query"] = _median(partial(_query, lambda: repeated, _QUERIES["formula and sort, all rows"]))
+    found["memory MiB"] = (_resident() - before) / _MIB
+    for name, text in _QUERIES.items():
+        found[f"full scan: {name}"] = _median(partial(_query, partial(bases, by_index=False), text), _FEW_RUNS)
+    index.close()
+    return found
+
+
+def _query(bases: Callable[[], Bases], text: str) -> None:
+    result = bases().query(BaseSource(text=text))
+    result.rows[:_PAGE]
+
+
+def _median(call: Callable[[], object], runs: int = _RUNS) -> float:
+    return statistics.median(_timed(call) for _ in range(runs))
+
+
+def _timed(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return (time.perf_counter() - began) * 1000
+
+
+def _resident() -> int:
+    """Return the resident memory in bytes; 0 where the system does not say."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return 0
+    return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS"))
+
+
+def _write_vault(root: Path) -> None:
+    chance = random.Random(_SEED)  # noqa: S311 - the same notes in every run
+    for number in range(_NOTES):
+        folder = root / f"Area {number % 10}" / f"Topic {number % 100}"
+        folder.mkdir(parents=True, exist_ok=True)
+        tags = ["project"] if number % 20 < _TAGGED else ["idea", f"topic/{number % 50}"]
+        status = chance.choice(["active", "waiting", "done", "someday"])
+        links = " ".join(f"[[Note {chance.randrange(_NOTES)}]]" for _ in range(5))
+        (folder / f"Note {number}.md").write_text(
+            f"---\ntags: [{', '.join(tags)}]\nstatus: {status}\nprice: {chance.randrange(1, 20_000) / 100}\n"
+            f"amount: {chance.randrange(1, 50)}\ndue: 2026-{chance.randrange(1, 13):02}-{chance.randrange(1, 29):02}\n"
+            f"---\n# Note {number}\n\nText {links}\n"
+        )
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measure(Path(sys.argv[1]))))

@@ -1,0 +1,200 @@
+"""Runs one view of a base: filters, sorts, groups, limits and sums up. Cells are made when they are first asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from vaultwire.bases.base import Base, Condition, Expression, Filter, Group, Sorting, View
+from vaultwire.bases.comparing import is_empty, is_last, is_truthy, sort_key
+from vaultwire.bases.evaluation import compile_expression, run
+from vaultwire.bases.row import Query, Row
+from vaultwire.bases.summaries import summarize
+from vaultwire.bases.texts import text_of
+from vaultwire.bases.tree import Member, Name, Node
+from vaultwire.bases.values import Value
+from vaultwire.vault.base_queries.host import VaultHost
+from vaultwire.vault.base_queries.narrowing import Judge, narrowed
+from vaultwire.vault.base_queries.results import Column, ResultGroup
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.rows import Every, RowFile
+from vaultwire.vault.value_types import NO_PROGRESS, Progress
+
+NO_GROUP = "None"
+"""The app's name of the group of files without a value."""
+
+_FIRST_COLUMN = "file.name"
+# 2 ms of work between two checks whether the caller still waits.
+_CHECK_EVERY = 200
+
+
+class Outcome(NamedTuple):
+    """The files of a view in their order, the group of each (none without groups), the groups, the summaries by column id.
+
+    ``total``: the number of files before the limit.
+    """
+
+    files: list[RowFile]
+    places: list[int]
+    groups: list[ResultGroup]
+    summaries: dict[str, Value]
+    total: int
+
+
+class _Members(NamedTuple):
+    """A group: its value, its text, its files."""
+
+    value: Value
+    text: str
+    files: list[RowFile]
+
+
+class ViewQuery:
+    """One view of a base, with all that its expressions are evaluated with. For one thread at a time."""
+
+    def __init__(self, index: Index, host: VaultHost, base: Base, view: View, *, this: str, now: datetime) -> None:
+        """``this``: the path of the file around the base; "" for none. ``now`` has a time zone."""
+        self.base = base
+        self.view = view
+        self.this = this
+        self.host = host
+        self._index = index
+        self.shared = Query(host, now, base.formulas, this)
+
+    def row(self, path: str) -> Row:
+        """Return what expressions are evaluated with for one file."""
+        return Row(self.shared, path)
+
+    def holds(self, wanted: Filter, row: Row) -> bool:
+        """Tell whether a filter lets a file pass. An error does not."""
+        if isinstance(wanted, Condition):
+            return is_truthy(value_of(wanted.expression, row))
+        if wanted.kind == "and":
+            return all(self.holds(each, row) for each in wanted.filters)
+        is_met = any(self.holds(each, row) for each in wanted.filters)
+        return is_met if wanted.kind == "or" else not is_met
+
+    @property
+    def filter(self) -> Filter | None:
+        """The filters of base and view together."""
+        both = tuple(each for each in (self.base.filter, self.view.filter) if each is not None)
+        return both[0] if len(both) == 1 else Group("and", both) if both else None
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns of the view, in its order, with the names that a person sees."""
+        ids = self.view.order or (_FIRST_COLUMN,)
+        return [Column(each, self.base.display_names.get(each) or display_name(each)) for each in ids]
+
+    def outcome(self, judge: Judge | None, progress: Progress) -> Outcome:
+        """Run the query. ``judge``: for what the index can answer of the filters; None to look at every file."""
+        found = self._ordered(self._filtered(judge, progress), progress)
+        total = len(found)
+        members = self._grouped(found, progress)
+        places = [place for place, each in enumerate(members) for _ in each.files]
+        found = [file for each in members for file in each.files] if members else found
+        limit = self.view.limit
+        if limit is not None:
+            found, places = found[:limit], places[:limit]
+        self.host.list_files(found)
+        counts = Counter(places)  # a limit leaves the first groups
+        groups = [ResultGroup(each.value, each.text, counts[place]) for place, each in enumerate(members)]
+        summaries = {
+            column: self._summary(column, name, found, progress) for column, name in self.view.summaries.items()
+        }
+        return Outcome(found, places, [group for group in groups if group.count], summaries, total)
+
+    def end(self) -> None:
+        """Say that the caller of the query no longer waits: cells may still be asked for."""
+        self.host.progress = NO_PROGRESS
+
+    # ------------------------------------------------------------------
+
+    def _filtered(self, judge: Judge | None, progress: Progress) -> list[RowFile]:
+        wanted = self.filter
+        plan = None if judge is None else narrowed(wanted, judge)
+        found = self._index.rows.find(Every(()) if plan is None else plan.possible, progress)
+        rest = wanted if plan is None else plan.rest
+        self.host.list_files(found)
+        if rest is None:
+            return found
+        return [file for file in _watched(found, progress, "files filtered") if self.holds(rest, self.row(file.path))]
+
+    def _ordered(self, files: list[RowFile], progress: Progress) -> list[RowFile]:
+        """Return the files as the view sorts them; those that are equal there stay in path order."""
+        for sorting in reversed(self.view.sort):
+            files = self._sorted(sorting, files, progress)
+        return files
+
+    def _sorted(self, sorting: Sorting, files: list[RowFile], progress: Progress) -> list[RowFile]:
+        """Return the files sorted by one property; those without a value come last in both directions."""
+        compiled = compile_expression(node_of(sorting.property))
+        keys: list[tuple[Any, int]] = []
+        last: list[RowFile] = []
+        for place, file in enumerate(_watched(files, progress, "files sorted")):
+            value = run(compiled, self.row(file.path))
+            if is_last(value):
+                last.append(file)
+            else:
+                # Where values are equal the place decides: the sort is stable in both directions.
+                keys.append((sort_key(value), -place if sorting.is_descending else place))
+        keys.sort(reverse=sorting.is_descending)
+        return [files[abs(place)] for _, place in keys] + last
+
+    def _grouped(self, files: list[RowFile], progress: Progress) -> list[_Members]:
+        """Return the groups in their order; "None" comes last. None without groups in the view."""
+        sorting = self.view.group_by
+        if sorting is None:
+            return []
+        compiled = compile_expression(node_of(sorting.property))
+        groups: dict[str | None, _Members] = {}
+        for file in _watched(files, progress, "files grouped"):
+            value = run(compiled, self.row(file.path))
+            text = None if is_empty(value) else text_of(value)
+            if text not in groups:
+                groups[text] = _Members(None if text is None else value, NO_GROUP if text is None else text, [])
+            groups[text].files.append(file)
+        nobody = groups.pop(None, None)
+        found = sorted(groups.values(), key=lambda group: sort_key(group.value), reverse=sorting.is_descending)
+        return found if nobody is None else [*found, nobody]
+
+    def _summary(self, column: str, name: str, files: list[RowFile], progress: Progress) -> Value:
+        compiled = compile_expression(node_of(column))
+        values = [run(compiled, self.row(file.path)) for file in _watched(files, progress, "values summed up")]
+        return summarize(name, self.base.summaries, values, self.shared)
+
+
+def value_of(expression: Expression, row: Row) -> Value:
+    """Return what an expression gives for a file; of a broken one its error."""
+    return run(compile_expression(expression), row)
+
+
+def cells_of(columns: Sequence[Column]) -> Callable[[Row], tuple[Value, ...]]:
+    """Return what makes the cells of a row."""
+    compiled = [compile_expression(node_of(column.id)) for column in columns]
+    return lambda row: tuple([run(each, row) for each in compiled])
+
+
+def node_of(property_id: str) -> Node:
+    """Return the expression that gives a property of a file, by its id (``ids.normal_id``)."""
+    if property_id == "file.file":
+        return Name("file")
+    kind, _, name = property_id.partition(".")
+    return Member(Name(kind), name)
+
+
+def display_name(property_id: str) -> str:
+    """Return the name that the app gives a column: ``status`` for a property of notes, ``file name`` for ``file.name``."""
+    kind, _, name = property_id.partition(".")
+    return f"file {name}" if kind == "file" else name
+
+
+def _watched(files: list[RowFile], progress: Progress, doing: str) -> Iterator[RowFile]:
+    """Yield the files, and let the caller stop the work or hear how far it is."""
+    for number, file in enumerate(files):
+        if number % _CHECK_EVERY == 0:
+            progress.check()
+            progress.report(number, len(files), f"{number} of {len(files)} {doing}")
+        yield file
