@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -100,9 +101,11 @@ def bare(node: Node) -> str:
 @given(TEXTS)
 def test_any_text_is_an_expression_or_a_problem(text: str) -> None:
     try:
-        assert bare(parse(to_text(parse(text)))) == bare(parse(text))
+        tree = parse(text)
     except SyntaxProblem as problem:
-        assert 0 <= problem.position <= len(text)
+        assert 0 <= problem.position <= len(text)  # noqa: PT017 - either is right
+        return
+    assert bare(parse(to_text(tree))) == bare(tree)
 
 
 @given(TREES)
@@ -137,10 +140,8 @@ def test_any_expression_has_a_value(tree: Node) -> None:
     )
 )
 def test_any_text_is_a_base_or_none(text: str) -> None:
-    try:
+    with suppress(NotABaseError):
         read_base(text)
-    except NotABaseError as error:
-        assert str(error)
 
 
 @pytest.mark.parametrize(
@@ -187,4 +188,4 @@ def test_formulas_that_need_each_other_are_errors() -> None:
     row = recorded_row(CONTEXT)
     row.query.formulas = {"a": read_expression("formula.b + 1"), "b": read_expression("formula.a"), "c": parse("1 + 1")}
     assert evaluate(parse("formula.a"), row) == ErrorValue('Formula "a" refers to itself')
-    assert evaluate(parse("formula.c"), row) == 2  # noqa: PLR2004 - 1 + 1
+    assert evaluate(parse("formula.c"), row) == 2

@@ -100,6 +100,7 @@ def load_tools(
     from vaultwire.tools import (  # noqa: PLC0415 - after the first answer
         arranging,
         attachments,
+        bases,
         canvases,
         checks,
         daily,
@@ -136,7 +137,7 @@ def load_tools(
     others: tuple[AnyTool, ...] = (
         revising.set_task, guide.vault_guide, arranging.merge_notes, arranging.extract_section, making.insert_template,
         making.make_add_attachment(AttachmentSources(attachment_folders, vaults, policy)), attachments.list_attachments,
-        canvases.read_canvas, canvases.edit_canvas,
+        canvases.read_canvas, canvases.edit_canvas, bases.query_base,
         history.restore_note, pending.pending_changes, web.make_web_search(policy.may_reach), notes.list_notes,
         reading.read_note, reading.read_many,
         daily.daily_note, notes.write_note, search.search_by_tags, structure.get_outline, structure.list_backlinks,

@@ -26,7 +26,7 @@ from vaultwire.cli import (
     stdio,
     vaults,
 )
-from vaultwire.cli.vault_commands import any_tool, finding, history, notes
+from vaultwire.cli.vault_commands import any_tool, bases, finding, history, notes
 from vaultwire.config import make_config
 
 USUAL_CODES = "exit code: 0 done; 1 a problem was found and reported; 2 wrong use"
@@ -110,6 +110,14 @@ _NOTES = (
         finding.add_tasks,
         finding.tasks,
         ("vaultwire tasks", "vaultwire tasks --in Projects --all", "vaultwire tasks --due overdue"),
+        FOUND_CODES,
+    ),
+    Command(
+        "base",
+        "print what a base shows",
+        bases.add_base,
+        bases.base,
+        ("vaultwire base Books", "vaultwire base Books.base 'To read' --format csv"),
         FOUND_CODES,
     ),
     Command("tags", "list tags", finding.add_tags, finding.tags, ("vaultwire tags -n 20",), FOUND_CODES),

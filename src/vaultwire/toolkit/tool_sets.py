@@ -20,6 +20,7 @@ CATEGORIES = {
     ),
     "attachments": ("list_attachments", "add_attachment"),
     "canvases": ("read_canvas", "edit_canvas"),
+    "bases": ("query_base",),
     "links": ("list_links", "list_backlinks", "graph", "related_notes", "fix_links"),
     "tags and properties": (
         "set_properties",

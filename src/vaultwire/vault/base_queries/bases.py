@@ -149,6 +149,10 @@ class Bases:
             path,
         )
 
+    def host(self, progress: Progress = NO_PROGRESS) -> VaultHost:
+        """Return what tells where the links in cells lead."""
+        return VaultHost(self._index, self._files, self._settings.get().property_types, progress, reads_creation=False)
+
     def _this(self, place: sources.Place, this: str, progress: Progress) -> str:
         return locate_file(self._files, self._index, this, progress) if this.strip() else place.path
 

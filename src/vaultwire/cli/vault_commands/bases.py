@@ -1,0 +1,84 @@
+"""``vaultwire base``: what a base shows, for a person or a program."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from vaultwire.cli.terminal import say, say_rows, say_styled, say_text
+from vaultwire.cli.vault_commands.calling import ALL, DONE, NOT_FOUND, Calls, add_options, run, say_answer
+
+_FORMATS = ("table", "csv", "tsv", "json", "md", "paths")
+_BOLD = "1"
+_MOST_WIDE = 60
+
+
+def add_base(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``base``."""
+    parser.add_argument("base", metavar="FILE", help="a .base file, or a note with --block: its path or name")
+    parser.add_argument(
+        "view", nargs="?", default="", metavar="VIEW", help="the view's name; the first one if not given"
+    )
+    parser.add_argument("--format", choices=_FORMATS, default="table", help="how to print the rows (default: table)")
+    parser.add_argument("--block", type=int, default=0, metavar="N", help="the base block of that number in the note")
+    parser.add_argument("--this", default="", metavar="NOTE", help="the note that stands for this in filters")
+    parser.add_argument("--explain", default="", metavar="NOTE", help="say why a note is in the view or not")
+    parser.add_argument("--limit", type=int, default=0, metavar="N", help="at most so many rows")
+    add_options(parser)
+
+
+def base(options: argparse.Namespace) -> int:
+    """Print the rows of a base's view: 1 if there are none."""
+
+    def work(calls: Calls) -> int:
+        asked = {"base": options.base, "view": options.view, "block": options.block, "this": options.this}
+        if options.explain:
+            text, data = calls.call("query_base", explain=options.explain, **asked)
+            say_answer(options, text, data)
+            return DONE if data["total"] else NOT_FOUND
+        asked["max_tokens"] = 100_000
+        text, data = calls.call_pages("query_base", "rows", options.limit or ALL, **asked)
+        if options.json or options.format == "json":
+            options.json = True
+            say_answer(options, text, data)
+        else:
+            _say(options.format, data)
+        return DONE if data["rows"] else NOT_FOUND
+
+    return run(options, work)
+
+
+def _say(form: str, data: dict[str, Any]) -> None:
+    from vaultwire.tools.base_tables import json_text, markdown_head, markdown_row, separated  # noqa: PLC0415 - late: heavy
+
+    names = [column["name"] for column in data["columns"]]
+    rows = [[json_text(cell) for cell in row["cells"]] for row in data["rows"]]
+    if form == "paths":
+        say(*(row["path"] for row in data["rows"]))
+    elif form in ("csv", "tsv"):
+        say_text(separated([names, *rows], "," if form == "csv" else "\t"))
+    elif form == "md":
+        say(*markdown_head(names), *map(markdown_row, rows))
+    else:
+        _say_table(names, rows, data)
+
+
+def _say_table(names: Sequence[str], rows: Sequence[Sequence[str]], data: dict[str, Any]) -> None:
+    from vaultwire.tools.base_tables import json_text  # noqa: PLC0415 - late: heavy
+
+    head = [(name, _BOLD) for name in names]
+    together = zip(data["rows"], rows, strict=True)
+    for group, found in groupby(together, key=lambda pair: pair[0].get("group")):
+        if group is not None:
+            say_styled((str(group), _BOLD))
+        say_rows([head, *([(_short(text), "") for text in texts] for _, texts in found)])
+    titles = {column["id"]: column["name"] for column in data["columns"]}
+    for each in data["summaries"]:
+        say(f"{titles.get(each['column'], each['column'])}: {json_text(each['value'])}")
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _MOST_WIDE else f"{flat[: _MOST_WIDE - 1]}…"

@@ -1,0 +1,92 @@
+"""Rows of bases as text: Markdown for a model, CSV and others for people and programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from vaultwire.bases.comparing import shown_text
+from vaultwire.bases.texts import number_text
+from vaultwire.bases.values import ErrorValue, Image, Link, Value
+from vaultwire.vault.base_queries.results import Column
+
+_MOST_CELL = 300
+# What stands for a file in a column of its own; the path tells more.
+_NAMING = ("file.path", "file.file", "file.name")
+
+
+def cell_text(value: Value) -> str:
+    """Return the text of a cell: of a link what is shown, of a checkbox true or false, of a list its items."""
+    if isinstance(value, ErrorValue):
+        return f"Error: {value.message}"
+    if isinstance(value, Image) and isinstance(value.of, Link):
+        return value.of.linktext
+    return shown_text(value)
+
+
+def with_paths(columns: Sequence[Column]) -> tuple[list[str], int]:
+    """Return the names of the columns with one for the path, and the place of that one: that of the file's name, or first.
+
+    The column that names the file is shown as its path, with which a model can act. A place of -1 puts it before the others.
+    """
+    for naming in _NAMING:
+        for place, column in enumerate(columns):
+            if column.id == naming:
+                names = [each.name for each in columns]
+                names[place] = "path"
+                return names, place
+    return ["path", *(each.name for each in columns)], -1
+
+
+def path_row(path: str, cells: Sequence[Value], place: int) -> list[str]:
+    """Return the texts of a row, with the path where ``with_paths`` said."""
+    texts = [cell_text(each) for each in cells]
+    if place < 0:
+        return [path, *texts]
+    texts[place] = path
+    return texts
+
+
+def markdown_row(texts: Iterable[str]) -> str:
+    """Return a row of a Markdown table. Line breaks become spaces; a long text is cut."""
+    return f"| {' | '.join(map(_markdown_cell, texts))} |"
+
+
+def markdown_head(names: Sequence[str]) -> list[str]:
+    """Return the two first lines of a Markdown table."""
+    return [markdown_row(names), f"|{'---|' * len(names)}"]
+
+
+def _markdown_cell(text: str) -> str:
+    flat = " ".join(text.split())
+    flat = flat if len(flat) <= _MOST_CELL else f"{flat[: _MOST_CELL - 1]}…"
+    return flat.replace("\\", "\\\\").replace("|", "\\|")
+
+
+def separated(rows: Iterable[Sequence[str]], separator: str) -> str:
+    """Return rows as CSV (RFC 4180), or with tabs. Lines end with a line feed."""
+    written = io.StringIO()
+    csv.writer(written, delimiter=separator, lineterminator="\n").writerows(rows)
+    return written.getvalue()
+
+
+def json_text(value: Any) -> str:
+    """Return the text of a cell that is JSON (``bases.typed_json``)."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return number_text(value)
+    if isinstance(value, list):
+        return ", ".join(map(json_text, value))
+    if not isinstance(value, dict):
+        return str(value)
+    if "error" in value:
+        return f"Error: {value['error']}"
+    named = next((value[name] for name in ("display", "text", "image", "path") if name in value), None)
+    return (
+        json_text(named) if named is not None else ", ".join(f"{name}: {json_text(its)}" for name, its in value.items())
+    )

@@ -1,0 +1,196 @@
+"""The tool that queries bases. Docstrings here are product text: a model reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from vaultwire.bases.host import Host
+from vaultwire.bases.typed_json import to_json
+from vaultwire.toolkit.argument_types import Limit
+from vaultwire.toolkit.paging import Cursor, page_of
+from vaultwire.toolkit.phrases import counted
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.tools.base_tables import cell_text, markdown_head, markdown_row, path_row, with_paths
+from vaultwire.vault.base_queries.results import BaseResult, BaseSource, Explanation, ResultRow
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.listed import listed
+from vaultwire.vault.value_types import Progress
+from vaultwire.vault.vault import Vault
+
+# The usual text has so many bytes for each token.
+_BYTES_A_TOKEN = 4
+_MOST_QUERY = 50_000
+
+Name = Annotated[str, Bounds(0, 1000)]
+
+
+class BaseColumn(TypedDict):
+    """A column."""
+
+    id: Annotated[str, "note.x, file.x or formula.x"]
+    name: Annotated[str, "What a person sees"]
+
+
+class BaseRow(TypedDict):
+    """A file with its cells."""
+
+    path: Annotated[str, "Path in the vault"]
+    cells: Annotated[list[Any], "In the columns' order: numbers, booleans, ISO dates, texts, lists, links, errors"]
+    group: Annotated[NotRequired[str], "The group it is in"]
+
+
+class BaseSummary(TypedDict):
+    """What stands under a column."""
+
+    column: Annotated[str, "The column's id"]
+    value: Any
+
+
+class QueriedBase(TypedDict):
+    """What a view shows: one page of it."""
+
+    view: Annotated[str, "The view's name"]
+    type: Annotated[str, "table, cards, list, map, kanban, or a plugin's"]
+    views: Annotated[list[str], "All views of the base"]
+    columns: list[BaseColumn]
+    rows: list[BaseRow]
+    total: Annotated[int, "Rows on all pages together"]
+    matches: Annotated[int, "Files that match, before the view's own limit"]
+    summaries: list[BaseSummary]
+    problems: Annotated[list[str], "What in the base was passed over"]
+    why: Annotated[NotRequired[list[str]], "For explain: what each filter and formula gave"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
+
+
+@tool(title="Query base", time_class="search", read_only=True)
+def query_base(
+    vault: Vault,
+    progress: Progress,
+    /,
+    base: Name = "",
+    view: Name = "",
+    block: Annotated[int, Bounds(0, 1000)] = 0,
+    query: Annotated[str, Bounds(0, _MOST_QUERY)] = "",
+    this: Name = "",
+    explain: Name = "",
+    limit: Limit = 50,
+    max_tokens: Annotated[int, Bounds(100, 100_000)] = 4000,
+    cursor: Cursor = None,
+) -> Outcome[QueriedBase]:
+    """Show what a base shows: the notes of one of its views, as a table with its formulas, groups and summaries.
+
+    Works without Obsidian, for .base files, base blocks in notes, and a base written in place as query. Filters and formulas
+    are those of Obsidian's Bases: status == "open" && file.hasTag("work").
+
+    Args:
+        base: The .base file: path or name. For a block: its note.
+        view: Its name; the first one if empty.
+        block: Number of the base block in that note, from 1.
+        query: A base in YAML, instead of a file: filters, formulas, views.
+        this: The note that stands for this in filters, if not the base's own file.
+        explain: A note: say why it is in the view or not.
+        max_tokens: Return fewer rows if they would take more tokens than this, roughly counted.
+    """
+    if bool(base) == bool(query):
+        raise VaultError(INVALID_ARGUMENTS, "Give either base, a file, or query, a base in YAML.", argument="base")
+    source = BaseSource("" if query else base, block, query)
+    if explain:
+        return _explained(vault, vault.bases.explain(source, view, explain, this=this, progress=progress), progress)
+    page = page_of(
+        vault,
+        ("query_base", source, view, this),
+        cursor,
+        limit,
+        lambda: _rows(vault.bases.query(source, view, this=this, progress=progress)),
+        progress,
+    )
+    result: BaseResult = page.facts
+    names, place = with_paths(result.columns)
+    texts = _fitting([path_row(row.path, row.cells, place) for row in page.items], max_tokens)
+    page.items, page.end = page.items[: len(texts)], page.offset + len(texts)
+    shown = counted(page.total, "row")
+    more = f" of {counted(result.total, 'file')}" if result.total != page.total else ""
+    lines = [f"View {result.view.name!r} ({result.view.type}): {shown}{more}{page.text}"]
+    lines += _table(result, page.items, names, texts)
+    if result.summaries and page.end == page.total:
+        named = {column.id: column.name for column in result.columns}
+        lines += [f"{named.get(each, each)}: {cell_text(value)}" for each, value in result.summaries.items()]
+    lines += [f"(passed over: {problem})" for problem in result.problems]
+    return page.outcome(_data(result, page.items, vault.bases.host(progress), page.total), lines)
+
+
+def _rows(result: BaseResult) -> Any:
+    return listed(result.rows, result)
+
+
+def _fitting(rows: list[list[str]], max_tokens: int) -> list[list[str]]:
+    """Return the first rows, as far as they take no more tokens; at least one."""
+    left = max_tokens * _BYTES_A_TOKEN
+    for number, row in enumerate(rows):
+        left -= len(markdown_row(row).encode())
+        if left < 0 and number:
+            return rows[:number]
+    return rows
+
+
+def _table(result: BaseResult, rows: Sequence[ResultRow], names: list[str], texts: list[list[str]]) -> list[str]:
+    """Return the rows as Markdown, under the headings of their groups."""
+    if not rows:
+        return []
+    if not result.groups:
+        return [*markdown_head(names), *map(markdown_row, texts)]
+    lines: list[str] = []
+    for group, each in groupby(zip(rows, texts, strict=True), key=lambda pair: pair[0].group):
+        found = result.groups[group]
+        lines += [f"## {found.text or 'None'} ({found.count})", *markdown_head(names)]
+        lines += [markdown_row(row) for _, row in each]
+    return lines
+
+
+def _data(result: BaseResult, rows: Sequence[ResultRow], host: Host, total: int) -> QueriedBase:
+    shown: list[BaseRow] = []
+    for row in rows:
+        each = BaseRow(path=row.path, cells=[to_json(cell, host) for cell in row.cells])
+        if row.group >= 0:
+            each["group"] = result.groups[row.group].text or "None"
+        shown.append(each)
+    return QueriedBase(
+        view=result.view.name,
+        type=result.view.type,
+        views=[each.name for each in result.base.views],
+        columns=[BaseColumn(id=column.id, name=column.name) for column in result.columns],
+        rows=shown,
+        total=total,
+        matches=result.total,
+        summaries=[BaseSummary(column=name, value=to_json(value, host)) for name, value in result.summaries.items()],
+        problems=list(result.problems),
+    )
+
+
+def _explained(vault: Vault, why: Explanation, progress: Progress) -> Outcome[QueriedBase]:
+    """Say what each filter and formula gave for one note."""
+    is_in = "is in" if why.is_in else "is not in"
+    lines = [f"{why.path} {is_in} the view {why.view.name!r}."]
+    lines += [f"Dropped by: {each}" for each in why.dropped_by]
+    given = [
+        f"{'  ' * each.depth}{'yes' if each.holds else 'no '}  {each.text}  ({each.of})"
+        + ("" if each.text in ("and", "or", "not") else f" = {cell_text(each.value) or 'empty'}")
+        for each in why.filters
+    ]
+    given += [f"formula.{each.name} = {cell_text(each.value) or 'empty'}" for each in why.formulas]
+    host = vault.bases.host(progress)
+    data = QueriedBase(
+        view=why.view.name,
+        type=why.view.type,
+        views=[],
+        columns=[BaseColumn(id=f"formula.{each.name}", name=each.name) for each in why.formulas],
+        rows=[BaseRow(path=why.path, cells=[to_json(each.value, host) for each in why.formulas])],
+        total=int(why.is_in),
+        matches=int(why.is_in),
+        summaries=[],
+        problems=[],
+        why=[*why.dropped_by, *given],
+    )
+    return Outcome(["\n".join([*lines, *given])], data)
