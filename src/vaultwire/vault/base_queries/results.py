@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from vaultwire.bases.base import Base, View
@@ -40,11 +40,12 @@ class ResultRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ResultGroup:
-    """A group of rows: the value they share, its text, and how many rows of the result it has."""
+    """A group of rows: the value they share, its text, how many rows of the result it has, their summaries by column id."""
 
     value: Value
     text: str
     count: int
+    summaries: Mapping[str, Value] = field(default_factory=dict)
 
 
 class BaseResult(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -99,12 +99,14 @@ class ViewQuery:
         if limit is not None:
             found, places = found[:limit], places[:limit]
         self.host.list_files(found)
-        counts = Counter(places)  # a limit leaves the first groups
-        groups = [ResultGroup(each.value, each.text, counts[place]) for place, each in enumerate(members)]
-        summaries = {
-            column: self._summary(column, name, found, progress) for column, name in self.view.summaries.items()
-        }
-        return Outcome(found, places, [group for group in groups if group.count], summaries, total)
+        summed = {column: self._values(column, found, progress) for column in self.view.summaries}
+        groups: list[ResultGroup] = []
+        start = 0
+        for place, count in sorted(Counter(places).items()):  # a limit leaves the first groups
+            part = slice(start, start := start + count)
+            summaries = self._summaries({column: values[part] for column, values in summed.items()})
+            groups.append(ResultGroup(members[place].value, members[place].text, count, summaries))
+        return Outcome(found, places, groups, self._summaries(summed), total)
 
     def end(self) -> None:
         """Say that the caller of the query no longer waits: cells may still be asked for."""
@@ -160,10 +162,15 @@ class ViewQuery:
         found = sorted(groups.values(), key=lambda group: sort_key(group.value), reverse=sorting.is_descending)
         return found if nobody is None else [*found, nobody]
 
-    def _summary(self, column: str, name: str, files: list[RowFile], progress: Progress) -> Value:
+    def _values(self, column: str, files: list[RowFile], progress: Progress) -> list[Value]:
         compiled = compile_expression(node_of(column))
-        values = [run(compiled, self.row(file.path)) for file in _watched(files, progress, "values summed up")]
-        return summarize(name, self.base.summaries, values, self.shared)
+        return [run(compiled, self.row(file.path)) for file in _watched(files, progress, "values summed up")]
+
+    def _summaries(self, values: Mapping[str, list[Value]]) -> dict[str, Value]:
+        return {
+            column: summarize(name, self.base.summaries, values[column], self.shared)
+            for column, name in self.view.summaries.items()
+        }
 
 
 def value_of(expression: Expression, row: Row) -> Value:
