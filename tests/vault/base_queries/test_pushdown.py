@@ -129,7 +129,7 @@ def _write(root: Path, vault: dict[str, str]) -> None:
         ({"not": ['status == "open"']}, "true", ""),
         ('!file.hasTag("work")', {"or": []}, ""),
         ('status.nothing() || file.ext == "md"', "true", ""),
-        ('!(status.nothing() || file.hasTag("home"))', "true", ""),
+        ({"not": ['!(status.nothing() || file.hasTag("home"))']}, "true", ""),
     ],
 )
 def test_push_down_gives_the_same_rows_as_a_full_scan(vault: dict[str, str], bases: list[tuple[Any, Any, str]]) -> None:
