@@ -186,7 +186,7 @@ def _field_lines(schema: Mapping[str, Any], indent: str) -> Iterator[str]:
         text = field.get("description")
         yield f"{indent}- `{name}` ({type_text(field)}{optional})" + (f": {text}" if text else "")
         inner = field.get("items", field)
-        if inner.get("type") == "object":
+        if inner["type"] == "object":
             yield from _field_lines(inner, indent + "  ")
 
 
@@ -194,8 +194,6 @@ def type_text(schema: Mapping[str, Any]) -> str:
     """Return a schema's type in words."""
     if "enum" in schema:
         return ", ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
-    if "type" not in schema:
-        return "any"
     if schema["type"] == "array":
         most = f", at most {schema['maxItems']}" if "maxItems" in schema else ""
         return f"list of {type_text(schema['items'])}s{most}"
