@@ -16,6 +16,7 @@ _LINK = re.compile(r"\s*\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]\s*")
 _TEXT_TYPES = frozenset(("text", "tags", "aliases", "multitext"))
 _DATE_START = frozenset("0123456789")
 _MOST_DEEP = 20
+_NOT_THERE = object()
 
 
 def property_value(name: str, row: Row, path: str) -> Value:
@@ -26,9 +27,11 @@ def property_value(name: str, row: Row, path: str) -> Value:
     if name in held:
         return held[name]
     raw = row.host.properties(path)
-    found = name if name in raw else _in_other_case(name, raw)
-    held[name] = None if found is None else to_value(found, raw[found], row.host, path, row.zone)
-    return held[name]
+    found = raw.get(name, _NOT_THERE)
+    if found is _NOT_THERE and (other := _in_other_case(name, raw)) is not None:
+        name, found = other, raw[other]
+    value = held[name] = None if found is _NOT_THERE else to_value(name, found, row.host, path, row.zone)  # type: ignore[arg-type]
+    return value
 
 
 def has_property(name: str, row: Row, path: str) -> bool:

@@ -57,7 +57,8 @@ class VaultHost:
         self._places: dict[str, int] = {}
         self._listed: Sequence[RowFile] = ()
         self._others: dict[str, RowFile | None] = {}
-        self._columns: dict[str, dict[int, PropertyValue]] = {}
+        self._columns: dict[str, Mapping[int, PropertyValue]] = {}  # by folded name
+        self._by_name: dict[str, Mapping[int, PropertyValue]] = {}  # the same, by name as asked for
         self._properties = _Parts(lambda ids: self._rows.properties(ids, self.progress))
         self._tags = _Parts(lambda ids: self._rows.tags(ids, self.progress))
         self._links = _Parts(lambda ids: self._rows.links(ids, self.progress))
@@ -67,9 +68,10 @@ class VaultHost:
 
     def list_files(self, listed: Sequence[RowFile]) -> None:
         """Say which files will be asked for, in this order. Others may be asked for too, one by one."""
+        if any(file.path not in self._places for file in listed):
+            self._columns, self._by_name = {}, {}
         self._listed = listed
         self._places = {file.path: place for place, file in enumerate(listed)}
-        self._columns = {}
         for parts in (self._properties, self._tags, self._links):
             parts.clear()
 
@@ -107,8 +109,11 @@ class VaultHost:
 
     def properties(self, path: str) -> Mapping[str, PropertyValue]:
         """See ``Host``. Names are found in any case."""
+        place = self._places.get(path)
+        if place is not None:
+            return _PropertiesOf(self, self._listed[place])
         file = self._file(path)
-        return _NO_PROPERTIES if file is None else _PropertiesOf(self, file)
+        return _NO_PROPERTIES if file is None else _AnyCase(self.all_properties(file))
 
     def tags(self, path: str) -> Sequence[str]:
         """See ``Host``."""
@@ -140,31 +145,27 @@ class VaultHost:
 
     # ------------------------------------------------------------------
 
-    def value(self, file: RowFile, name: str) -> tuple[bool, PropertyValue]:
-        """Return whether a file has a property, its name in any case, and its value."""
-        column = self._column(name, file)
-        if file.id in column:
-            return True, column[file.id]
-        return False, None
-
     def all_properties(self, file: RowFile) -> Mapping[str, PropertyValue]:
         """Return all properties of a file, in their order."""
         return self._part_of(self._properties, file.path) or _NO_PROPERTIES
 
-    def _column(self, name: str, file: RowFile) -> Mapping[int, PropertyValue]:
-        place = self._places.get(file.path)
+    def column(self, name: str) -> Mapping[int, PropertyValue]:
+        """Return the values of a property of the files that are listed, by their numbers."""
+        known = self._by_name.get(name)
+        if known is not None:
+            return known
         key = fold(name)
-        if place is None:
-            values = [value for known, value in self.all_properties(file).items() if fold(known) == key]
-            return {file.id: values[0]} if values else {}
         column = self._columns.get(key)
         if column is None:
             ids = None if len(self._listed) > _MANY_ROWS else [listed.id for listed in self._listed]
             column = self._rows.column(key, ids, self.progress)
             kept = sum(map(len, self._columns.values())) + len(column)
-            while self._columns and kept > _MOST_VALUES:
-                kept -= len(self._columns.pop(next(iter(self._columns))))
+            if kept > _MOST_VALUES:
+                self._columns, self._by_name = {}, {}
             self._columns[key] = column
+        if len(self._by_name) >= _MOST_OTHERS:
+            self._by_name = {}
+        self._by_name[name] = column
         return column
 
     def _file(self, path: str) -> RowFile | None:
@@ -205,7 +206,7 @@ class _Parts(dict[int | str, Mapping[int, _Fact]]):
 
 
 class _PropertiesOf(Mapping[str, PropertyValue]):
-    """The properties of one file. A property that is asked for by name is read as a column of all rows."""
+    """The properties of one listed file. A property that is asked for by name is read as a column of all of them."""
 
     __slots__ = ("_file", "_host")
 
@@ -214,23 +215,38 @@ class _PropertiesOf(Mapping[str, PropertyValue]):
         self._file = file
 
     def __getitem__(self, name: str) -> PropertyValue:
-        has, value = self._host.value(self._file, name)
-        if not has:
-            raise KeyError(name)
-        return value
+        return self._host.column(name)[self._file.id]
 
     def get(self, name: str, default: object = None) -> object:  # type: ignore[override]
-        has, value = self._host.value(self._file, name)
-        return value if has else default
+        return self._host.column(name).get(self._file.id, default)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._host.value(self._file, name)[0]
+        return isinstance(name, str) and self._file.id in self._host.column(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._host.all_properties(self._file))
 
     def __len__(self) -> int:
         return len(self._host.all_properties(self._file))
+
+
+class _AnyCase(Mapping[str, PropertyValue]):
+    """The properties of one file that is not listed."""
+
+    __slots__ = ("_names", "_values")
+
+    def __init__(self, values: Mapping[str, PropertyValue]) -> None:
+        self._values = values
+        self._names = {fold(name): name for name in values}
+
+    def __getitem__(self, name: str) -> PropertyValue:
+        return self._values[self._names[fold(name)]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
 
 
 def _display_of(linktext: str) -> str:

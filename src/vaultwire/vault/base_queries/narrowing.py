@@ -215,7 +215,7 @@ class _Narrowing:
         if _is_field(left, "path"):
             return _exact(rows.AtPath(text))
         if _is_field(left, "ext"):
-            return Narrowed(_NONE, rows.NameEndsWith(f".{text}"), never_fails=True) if text else None
+            return None if not text or "." in text or "/" in text else _exact(rows.HasExtension(text))
         return None
 
     def _field_of_this(self, node: Node) -> str | None:

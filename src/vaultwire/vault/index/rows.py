@@ -66,6 +66,13 @@ class NameEndsWith:
 
 
 @dataclass(frozen=True, slots=True)
+class HasExtension:
+    """Files with exactly this extension, in this case; it has no dot."""
+
+    extension: str
+
+
+@dataclass(frozen=True, slots=True)
 class HasProperty:
     """Notes that have the property, also without a value; its name in any case."""
 
@@ -110,7 +117,18 @@ class Not:
 
 
 Condition: TypeAlias = (
-    Tagged | Below | DirectlyIn | AtPath | NameEndsWith | HasProperty | HasValue | AsksFor | Every | AnyOf | Not
+    Tagged
+    | Below
+    | DirectlyIn
+    | AtPath
+    | NameEndsWith
+    | HasExtension
+    | HasProperty
+    | HasValue
+    | AsksFor
+    | Every
+    | AnyOf
+    | Not
 )
 """A condition on files that an index can answer."""
 

