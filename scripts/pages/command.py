@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,17 @@ def main() -> int:
     descriptions = [describe(tool) for tool in load_tools()]
     family = [describe(tool) for tool in make_family(FilesBackend)]
     stale = 0
-    for path, text in (
-        (Path(CATALOG), _catalog_text(descriptions)),
-        (Path(APP_CATALOG), _catalog_text(family)),
-        (_DOCS / "clients.md", clients_page.page_text()),
-        (_DOCS / "tools.md", tools_page.page_text(descriptions)),
-        (_DOCS / "configuration.md", configuration_page.page_text()),
-        (_DOCS / "vaultwire.1", man_page()),
-    ):
+    # The catalogs come first: the examples on the tools' page are calls of the tools that they list.
+    pages: tuple[tuple[Path, Callable[[], str]], ...] = (
+        (Path(CATALOG), lambda: _catalog_text(descriptions)),
+        (Path(APP_CATALOG), lambda: _catalog_text(family)),
+        (_DOCS / "clients.md", clients_page.page_text),
+        (_DOCS / "tools.md", lambda: tools_page.page_text(descriptions)),
+        (_DOCS / "configuration.md", configuration_page.page_text),
+        (_DOCS / "vaultwire.1", man_page),
+    )
+    for path, made in pages:
+        text = made()
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale += 1

@@ -67,6 +67,10 @@ _TICK = (
 _MOVE = ("move_notes", {"paths": ["Kitchen shelf"], "to": "Archive/"})
 _DELETE = ("delete_note", {"path": "Books"})
 
+_BASE = """filters: file.inFolder("Projects")
+formulas: {words: file.name.split(" ").length}
+views: [{type: table, name: Projects, order: [file.name, formula.words], sort: [{property: formula.words}]}]
+"""
 CALLS: dict[str, SampleCall] = {
     # the standard set
     "search_notes": SampleCall({"query": "tomatoes -rain"}),
@@ -107,6 +111,7 @@ CALLS: dict[str, SampleCall] = {
     ),
     "list_attachments": SampleCall({}),
     "read_canvas": SampleCall({"path": "Board"}),
+    "query_base": SampleCall({"query": _BASE}),
     "edit_canvas": SampleCall(
         {
             "path": "Board",

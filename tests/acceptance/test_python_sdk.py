@@ -57,6 +57,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "add_attachment": {"name": "paper.pdf", "data": "JVBERi0xLjQK"},
     "list_attachments": {},
     "read_canvas": {"path": "Board"},
+    "query_base": {"query": "views: [{type: table, name: All}]"},
     "edit_canvas": {"path": "Board", "edits": [{"action": "add", "text": "An idea"}]},
     "move_note": {"path": "Fresh", "to": "Moved"},
     "rename_heading": {"path": "Alpha", "heading": "Den", "to": "Lair"},

@@ -242,10 +242,9 @@ def test_what_only_the_app_has(app: AppBackend) -> None:
     assert app.commands("app:", NO_PROGRESS) == ["app:go-back", "app:reload"]
     assert app.workspace(NO_PROGRESS).startswith("main\n└── tabs")
     assert app.evaluate("1 +\n1", NO_PROGRESS) == "1 +\n1"
-    assert app.base_rows("Books.base", "", NO_PROGRESS) == (
-        ["file name", "rating"],
-        [["Home", "5"], ["Ideas/Empty", "5"]],
-    )
+    columns, rows = app.base_rows("Books.base", "", NO_PROGRESS)
+    assert columns == ["path", "file name"]
+    assert ["Ideas/Empty.md", "Empty"] in rows
     assert app.history(HOME, NO_PROGRESS) == []
     app.add(HOME, "x", "append", NO_PROGRESS)
     assert app.history(HOME, NO_PROGRESS) == [(1, "2026-01-01 12:00:00 218 B")]
@@ -291,7 +290,6 @@ def test_what_only_the_app_can_do_says_that_it_does_not_run(computer: Computer, 
         refused(files.open, HOME, newtab=False),
         refused(files.commands, ""),
         refused(files.workspace),
-        refused(files.base_rows, "Books.base", ""),
         refused(files.evaluate, "1"),
     ):
         assert error.code == OBSIDIAN_NOT_RUNNING

@@ -229,6 +229,9 @@ SAME: dict[str, Calls] = {
         ("obsidian_bookmarks", {}),
         ("obsidian_bases", {}),
         ("obsidian_query_base", {"path": "Home.md"}),
+        ("obsidian_query_base", {"path": "Books.base"}),
+        ("obsidian_base_views", {"path": "Books.base"}),
+        ("obsidian_base_views", {"path": "Nothing.base"}),
     ],
     "history": [
         ("obsidian_append_note", {"file": "Garden", "content": "one"}),
@@ -260,7 +263,6 @@ def test_the_table_has_a_call_of_every_tool_that_succeeds(notes: Path, tmp_path:
         succeeded |= {tool for tool, arguments in calls if isinstance(backend.call(tool, **arguments), dict)}
     assert set(backend.tools) - succeeded == {
         "obsidian_open_note",
-        "obsidian_query_base",
         "obsidian_commands",
         "obsidian_workspace",
         "obsidian_eval",

@@ -308,7 +308,8 @@ class App:
 
     def base_query(self, given: dict[str, str]) -> str:
         self.file(given)
-        return json.dumps([{"file name": path.removesuffix(".md"), "rating": 5} for path in self.notes()[:2]])
+        names = {path: path.rsplit("/", 1)[-1].removesuffix(".md") for path in self.files()}
+        return json.dumps([{"path": path, "file name": name} for path, name in names.items()])
 
     def history(self, given: dict[str, str]) -> str:
         kept = self.versions(given)

@@ -52,7 +52,7 @@ def test_the_tools_are_there_and_listed_in_the_order_of_the_code() -> None:
     assert set(NAMES) == {
         "search_notes", "list_notes", "read_note", "write_note", "delete_note", "search_by_tags",
         "get_outline", "list_links", "list_backlinks", "list_tags", "recent_notes",
-        "read_many", "daily_note", "graph", "list_attachments", "read_canvas", "vault_guide",
+        "read_many", "daily_note", "graph", "list_attachments", "read_canvas", "query_base", "vault_guide",
         "find_notes", "list_properties", "list_tasks", "check_notes", "vault_stats", "related_notes", "find_duplicates",
         *CHANGING, "list_changes", "show_change",
         "web_search", "search_tools", "list_tool_categories", "read_notes", "vault_overview",

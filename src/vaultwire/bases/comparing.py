@@ -138,11 +138,13 @@ def is_last(value: Value) -> bool:
 
 
 def shown_text(value: Value) -> str:
-    """Return what a reader sees of a value: of a link its display text."""
+    """Return what a reader sees of a cell: of a link its display text, of a note its name, of an error ``Error:`` and why."""
     if isinstance(value, Link):
         return value.linktext if value.display is None else value.display
     if isinstance(value, File):
         return value.path.rsplit("/", 1)[-1].removesuffix(".md")
+    if isinstance(value, Image):
+        return value.of if isinstance(value.of, str) else shown_text(value.of)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(shown_text, value))
     return text_of(value)

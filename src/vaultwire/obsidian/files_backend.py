@@ -11,6 +11,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import NoReturn
 
+from vaultwire.bases.comparing import shown_text
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.obsidian.backend_values import (
@@ -27,6 +28,7 @@ from vaultwire.obsidian.backend_values import (
     value_texts,
 )
 from vaultwire.obsidian.command import NOT_RUNNING
+from vaultwire.vault.base_queries.results import BaseSource
 from vaultwire.vault.changes.change import Change, Write
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, parse_set_folder
@@ -306,6 +308,17 @@ class FilesBackend:
         found, _ = self.vault.read_file(wanted, 10_000_000)
         return found
 
+    def base_rows(self, path: str, view: str, progress: Progress) -> tuple[list[str], list[list[str]]]:
+        """Return the columns and rows of a base's view, the path first. Raises VaultError as ``base_path``, ``Bases.query``."""
+        found = self.vault.bases.query(BaseSource(self.base_path(path)), view, progress=progress)
+        rows = [[row.path, *map(shown_text, row.cells)] for row in found.rows]
+        return ["path", *(column.name for column in found.columns)], rows
+
+    def base_views(self, path: str, progress: Progress) -> list[tuple[str, str]]:
+        """Return name and type of a base's views. Raises VaultError as ``base_path`` does."""
+        views = self.vault.bases.views(BaseSource(self.base_path(path)), progress)
+        return [(view.name, view.type) for view in views]
+
     # ------------------------------------------------------------------ history
 
     def history(self, path: VaultPath, _: Progress) -> list[tuple[int, str]]:
@@ -331,11 +344,6 @@ class FilesBackend:
 
     def open(self, path: VaultPath, _: Progress, *, newtab: bool) -> None:  # noqa: ARG002 - for the app
         """Show a note in the app."""
-        self._refuse()
-
-    def base_rows(self, path: str, view: str, _: Progress) -> tuple[list[str], list[list[str]]]:  # noqa: ARG002
-        """Return the columns and rows of a base."""
-        self.base_path(path)  # raises if there is no such base
         self._refuse()
 
     def commands(self, prefix: str, _: Progress) -> list[str]:  # noqa: ARG002

@@ -27,6 +27,7 @@ _NOT_LISTED = {
     "find_notes": ("alias",),
     "read_notes": ("max_characters",),
     "list_links": ("depth", "direction"),
+    "query_base": ("block", "this", "max_tokens"),
     "create_note": ("beside",),
     "append_daily_note": ("dry_run",),
     "edit_note": ("diff",),

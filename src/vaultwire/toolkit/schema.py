@@ -132,8 +132,6 @@ def _schema(hint: Any) -> Description:
             "required": [name for name in fields if name not in optional],
             "additionalProperties": False,
         }
-    if hint is typing.Any:
-        return {}
     if hint in _SCALARS:
         return {"type": _SCALARS[hint]}
     raise TypeError(f"no schema for {hint!r}")

@@ -66,7 +66,7 @@ def list_attachments(
     limit: Annotated[int, Bounds(1, 1000)] = 50,
     cursor: Cursor = None,
 ) -> Outcome[ListedAttachments]:
-    """List the files that are no notes (pictures, images, PDFs, recordings, canvases): size, and which notes use them.
+    """List the files that are no notes (pictures, PDFs, recordings, canvases): size, and which notes use them.
 
     Args:
         kind: Only files of this kind.

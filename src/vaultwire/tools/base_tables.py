@@ -9,21 +9,12 @@ from typing import Any
 
 from vaultwire.bases.comparing import shown_text
 from vaultwire.bases.texts import number_text
-from vaultwire.bases.values import ErrorValue, Image, Link, Value
+from vaultwire.bases.values import Value
 from vaultwire.vault.base_queries.results import Column
 
 _MOST_CELL = 300
 # What stands for a file in a column of its own; the path tells more.
 _NAMING = ("file.path", "file.file", "file.name")
-
-
-def cell_text(value: Value) -> str:
-    """Return the text of a cell: of a link what is shown, of a checkbox true or false, of a list its items."""
-    if isinstance(value, ErrorValue):
-        return f"Error: {value.message}"
-    if isinstance(value, Image) and isinstance(value.of, Link):
-        return value.of.linktext
-    return shown_text(value)
 
 
 def with_paths(columns: Sequence[Column]) -> tuple[list[str], int]:
@@ -42,7 +33,7 @@ def with_paths(columns: Sequence[Column]) -> tuple[list[str], int]:
 
 def path_row(path: str, cells: Sequence[Value], place: int) -> list[str]:
     """Return the texts of a row, with the path where ``with_paths`` said."""
-    texts = [cell_text(each) for each in cells]
+    texts = [shown_text(each) for each in cells]
     if place < 0:
         return [path, *texts]
     texts[place] = path

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict, cast
 
+from vaultwire.bases.comparing import shown_text
 from vaultwire.bases.host import Host
 from vaultwire.bases.typed_json import to_json
 from vaultwire.toolkit.argument_types import Limit
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.tools.base_tables import cell_text, markdown_head, markdown_row, path_row, with_paths
+from vaultwire.toolkit.registry import Bounds, Open, Outcome, tool
+from vaultwire.tools.base_tables import markdown_head, markdown_row, path_row, with_paths
 from vaultwire.vault.base_queries.results import BaseResult, BaseSource, Explanation, ResultRow
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.listed import listed
@@ -33,19 +34,17 @@ class BaseColumn(TypedDict):
     name: Annotated[str, "What a person sees"]
 
 
+# A name with a dot is no field of a class.
+Cells = TypedDict("Cells", {"file.name": NotRequired[Annotated[str, "For example: the file's name"]]})
+"""Values by column id."""
+
+
 class BaseRow(TypedDict):
     """A file with its cells."""
 
     path: Annotated[str, "Path in the vault"]
-    cells: Annotated[list[Any], "In the columns' order: numbers, booleans, ISO dates, texts, lists, links, errors"]
+    values: Annotated[Cells, Open(), "By column id: numbers, booleans, ISO dates, texts, lists, links, errors"]
     group: Annotated[NotRequired[str], "The group it is in"]
-
-
-class BaseSummary(TypedDict):
-    """What stands under a column."""
-
-    column: Annotated[str, "The column's id"]
-    value: Any
 
 
 class QueriedBase(TypedDict):
@@ -58,7 +57,7 @@ class QueriedBase(TypedDict):
     rows: list[BaseRow]
     total: Annotated[int, "Rows on all pages together"]
     matches: Annotated[int, "Files that match, before the view's own limit"]
-    summaries: list[BaseSummary]
+    summaries: Annotated[Cells, Open(), "By column id"]
     problems: Annotated[list[str], "What in the base was passed over"]
     why: Annotated[NotRequired[list[str]], "For explain: what each filter and formula gave"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
@@ -79,10 +78,11 @@ def query_base(
     max_tokens: Annotated[int, Bounds(100, 100_000)] = 4000,
     cursor: Cursor = None,
 ) -> Outcome[QueriedBase]:
-    """Show what a base shows: the notes of one of its views, as a table with its formulas, groups and summaries.
+    """Show a view of an Obsidian base as a table.
 
-    Works without Obsidian, for .base files, base blocks in notes, and a base written in place as query. Filters and formulas
-    are those of Obsidian's Bases: status == "open" && file.hasTag("work").
+    It has the view's rows with their formulas, groups and summaries. Works without the app, for .base files, base blocks in
+    notes, and a base written in place as query. Filters and formulas are those of Obsidian's Bases, such as
+    status == "open" && file.hasTag("work").
 
     Args:
         base: The .base file: path or name. For a block: its note.
@@ -116,7 +116,7 @@ def query_base(
     lines += _table(result, page.items, names, texts)
     if result.summaries and page.end == page.total:
         named = {column.id: column.name for column in result.columns}
-        lines += [f"{named.get(each, each)}: {cell_text(value)}" for each, value in result.summaries.items()]
+        lines += [f"{named.get(each, each)}: {shown_text(value)}" for each, value in result.summaries.items()]
     lines += [f"(passed over: {problem})" for problem in result.problems]
     return page.outcome(_data(result, page.items, vault.bases.host(progress), page.total), lines)
 
@@ -152,7 +152,8 @@ def _table(result: BaseResult, rows: Sequence[ResultRow], names: list[str], text
 def _data(result: BaseResult, rows: Sequence[ResultRow], host: Host, total: int) -> QueriedBase:
     shown: list[BaseRow] = []
     for row in rows:
-        each = BaseRow(path=row.path, cells=[to_json(cell, host) for cell in row.cells])
+        values = {column.id: to_json(cell, host) for column, cell in zip(result.columns, row.cells, strict=True)}
+        each = BaseRow(path=row.path, values=cast("Cells", values))
         if row.group >= 0:
             each["group"] = result.groups[row.group].text or "None"
         shown.append(each)
@@ -164,7 +165,7 @@ def _data(result: BaseResult, rows: Sequence[ResultRow], host: Host, total: int)
         rows=shown,
         total=total,
         matches=result.total,
-        summaries=[BaseSummary(column=name, value=to_json(value, host)) for name, value in result.summaries.items()],
+        summaries=cast("Cells", {name: to_json(value, host) for name, value in result.summaries.items()}),
         problems=list(result.problems),
     )
 
@@ -176,20 +177,21 @@ def _explained(vault: Vault, why: Explanation, progress: Progress) -> Outcome[Qu
     lines += [f"Dropped by: {each}" for each in why.dropped_by]
     given = [
         f"{'  ' * each.depth}{'yes' if each.holds else 'no '}  {each.text}  ({each.of})"
-        + ("" if each.text in ("and", "or", "not") else f" = {cell_text(each.value) or 'empty'}")
+        + ("" if each.text in ("and", "or", "not") else f" = {shown_text(each.value) or 'empty'}")
         for each in why.filters
     ]
-    given += [f"formula.{each.name} = {cell_text(each.value) or 'empty'}" for each in why.formulas]
+    given += [f"formula.{each.name} = {shown_text(each.value) or 'empty'}" for each in why.formulas]
     host = vault.bases.host(progress)
+    values = {f"formula.{each.name}": to_json(each.value, host) for each in why.formulas}
     data = QueriedBase(
         view=why.view.name,
         type=why.view.type,
         views=[],
         columns=[BaseColumn(id=f"formula.{each.name}", name=each.name) for each in why.formulas],
-        rows=[BaseRow(path=why.path, cells=[to_json(each.value, host) for each in why.formulas])],
+        rows=[BaseRow(path=why.path, values=cast("Cells", values))],
         total=int(why.is_in),
         matches=int(why.is_in),
-        summaries=[],
+        summaries=Cells(),
         problems=[],
         why=[*why.dropped_by, *given],
     )

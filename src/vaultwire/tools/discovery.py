@@ -103,8 +103,8 @@ def more_tools(
     tool: Annotated[str, Bounds(0, 200)] = "",
     arguments: Annotated[Arguments | None, Open()] = None,  # noqa: ARG001 - for the tool that runs in its place
 ) -> Outcome[FoundTools]:
-    """Run a tool that is not listed: set_task, merge_notes, extract_section, insert_template, add_attachment, list_attachments,
-    edit_canvas, fix_links, find_duplicates, vault_guide.
+    """Run an unlisted tool: query_base, set_task, merge_notes, extract_section, insert_template, add_attachment,
+    list_attachments, edit_canvas, fix_links, find_duplicates, vault_guide.
 
     Args:
         tool: Left out: lists them.

@@ -143,9 +143,9 @@ def make_add_attachment(sources: Sources) -> AnyTool:
         if_match: IfMatch = None,
         dry_run: DryRun = False,
     ) -> Outcome[MadeFile]:
-        """Save a picture, PDF, recording or video in the vault, show it in a note if asked, and return its link.
+        """Save a picture, PDF, recording or video in the vault.
 
-        It goes where the person has set in Obsidian for attachments; a name that is taken gets a number.
+        It is shown in a note if asked, and its link is returned. It goes where the person has set in Obsidian for attachments; a name that is taken gets a number.
 
         Example: {"name": "diagram.png", "data": "iVBORw0KGgo=", "embed_in": "Projects/Plan"}.
 

@@ -54,7 +54,8 @@ def _say(form: str, data: dict[str, Any]) -> None:
     from vaultwire.tools.base_tables import json_text, markdown_head, markdown_row, separated  # noqa: PLC0415 - late: heavy
 
     names = [column["name"] for column in data["columns"]]
-    rows = [[json_text(cell) for cell in row["cells"]] for row in data["rows"]]
+    ids = [column["id"] for column in data["columns"]]
+    rows = [[json_text(row["values"].get(each)) for each in ids] for row in data["rows"]]
     if form == "paths":
         say(*(row["path"] for row in data["rows"]))
     elif form in ("csv", "tsv"):
@@ -75,8 +76,8 @@ def _say_table(names: Sequence[str], rows: Sequence[Sequence[str]], data: dict[s
             say_styled((str(group), _BOLD))
         say_rows([head, *([(_short(text), "") for text in texts] for _, texts in found)])
     titles = {column["id"]: column["name"] for column in data["columns"]}
-    for each in data["summaries"]:
-        say(f"{titles.get(each['column'], each['column'])}: {json_text(each['value'])}")
+    for name, value in data["summaries"].items():
+        say(f"{titles.get(name, name)}: {json_text(value)}")
 
 
 def _short(text: str) -> str:

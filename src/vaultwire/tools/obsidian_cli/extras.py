@@ -48,6 +48,19 @@ class BaseRows(TypedDict):
     rows: Annotated[list[list[str]], "A text for each column"]
 
 
+class BaseViewName(TypedDict):
+    """A view of a base."""
+
+    name: Annotated[str, "Its name"]
+    type: Annotated[str, "table, cards, list, map, kanban, or a plugin's"]
+
+
+class BaseViews(TypedDict):
+    """The views of a base, in its order."""
+
+    views: list[BaseViewName]
+
+
 class Version(TypedDict):
     """An earlier version of a note."""
 
@@ -119,7 +132,7 @@ def obsidian_bases(obsidian: Obsidian, progress: Progress, /) -> Outcome[Files]:
 def obsidian_query_base(
     obsidian: Obsidian, progress: Progress, /, path: Name, view: OptionalName = ""
 ) -> Outcome[BaseRows]:
-    """Show what a base shows, as a table. Works only while the app runs.
+    """Show what a base shows, as a table.
 
     Args:
         path: The base's exact path, such as "Books.base".
@@ -130,6 +143,17 @@ def obsidian_query_base(
     return Outcome(
         [f"{counted(len(rows), 'row')} of {path}\n" + "\n".join(table)], BaseRows(columns=columns, rows=rows)
     )
+
+
+@app_tool(title="Views of a base in Obsidian", read_only=True)
+def obsidian_base_views(obsidian: Obsidian, progress: Progress, /, path: Name) -> Outcome[BaseViews]:
+    """List the views of a base, each with its type.
+
+    Args:
+        path: The base's exact path, such as "Books.base".
+    """
+    views = [BaseViewName(name=name, type=kind) for name, kind in obsidian.base_views(path, progress)]
+    return Outcome(["\n".join(f"{each['name']}\t{each['type']}" for each in views)], BaseViews(views=views))
 
 
 @app_tool(title="History of a note in Obsidian", read_only=True)

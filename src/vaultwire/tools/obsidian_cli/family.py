@@ -40,6 +40,7 @@ _FAMILY = (
     app_extras.obsidian_bookmarks,
     app_extras.obsidian_bases,
     app_extras.obsidian_query_base,
+    app_extras.obsidian_base_views,
     app_extras.obsidian_history,
     app_extras.obsidian_read_history,
     app_extras.obsidian_commands,

@@ -116,6 +116,9 @@ class Obsidian(Protocol):
     def base_rows(self, path: str, view: str, progress: Progress, /) -> tuple[list[str], list[list[str]]]:
         """Return columns and rows of a base."""
 
+    def base_views(self, path: str, progress: Progress, /) -> list[tuple[str, str]]:
+        """Return name and type of a base's views."""
+
     def history(self, path: VaultPath, progress: Progress, /) -> list[tuple[int, str]]:
         """Return number and label of a note's earlier versions."""
 
