@@ -109,6 +109,40 @@ def show(environment: dict[str, str]) -> Callable[..., Shown]:
 Show: TypeAlias = Callable[..., Shown]
 
 
+# ---------------------------------------------------------------------- bases
+
+BASE = """filters: file.hasTag("project")
+views:
+  - {type: table, name: Projects, order: [file.name, formula.size], summaries: {formula.size: Sum}}
+  - {type: table, name: None, filters: "false"}
+formulas: {size: file.size > 10}
+"""
+
+
+def test_a_base_is_printed_in_every_format(run: Run, vault: Path) -> None:
+    (vault / "Projects.base").write_text(BASE)
+    rows = [["Garden plan", "true"], ["Kitchen shelf", "true"]]
+    assert run("base", "Projects", "--format", "csv").lines == ["file name,size", *map(",".join, rows)]
+    assert run("base", "Projects", "--format", "tsv").lines == ["file name\tsize", *map("\t".join, rows)]
+    assert run("base", "Projects").lines == ["file name\tsize", *map("\t".join, rows), "size: "]
+    assert run("base", "Projects", "--format", "md").lines[0] == "| file name | size |"
+    assert run("base", "Projects", "--format", "paths", "--limit", "1").lines == ["Projects/Garden plan.md"]
+    data = run("base", "Projects.base", "projects", "--format", "json").data
+    assert [row["values"]["formula.size"] for row in data["rows"]] == [True, True]
+    assert run("base", "Projects", "--explain", "Home").code == 1
+    assert 'hasTag("project")' in run("base", "Projects", "--explain", "Home").out
+
+
+def test_a_base_without_rows_ends_with_1_and_a_wrong_one_with_2(run: Run, vault: Path) -> None:
+    (vault / "Projects.base").write_text(BASE)
+    assert run("base", "Projects", "None").code == 1
+    wrong = run("base", "Projects", "Other")
+    assert (wrong.code, "It has 'Projects', 'None'" in wrong.err) == (2, True)
+    assert run("base", "Nothing").code == 1
+    (vault / "Projects.base").write_text("views: [a: b: c]")
+    assert (run("base", "Projects").code, "line 1" in run("base", "Projects").err) == (2, True)
+
+
 # ---------------------------------------------------------------------- search, read, tasks, tags
 
 

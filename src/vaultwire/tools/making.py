@@ -145,7 +145,8 @@ def make_add_attachment(sources: Sources) -> AnyTool:
     ) -> Outcome[MadeFile]:
         """Save a picture, PDF, recording or video in the vault.
 
-        It is shown in a note if asked, and its link is returned. It goes where the person has set in Obsidian for attachments; a name that is taken gets a number.
+        It is shown in a note if asked, and its link is returned. It goes where the person has set in Obsidian for attachments;
+        a name that is taken gets a number.
 
         Example: {"name": "diagram.png", "data": "iVBORw0KGgo=", "embed_in": "Projects/Plan"}.
 

@@ -1,1 +1,0 @@
-"""Dataview: its query language (DQL) and its inline fields, over the values of Bases."""
