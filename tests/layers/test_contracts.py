@@ -57,6 +57,11 @@ SINS = [
         "import vaultwire.vault.editing.writing",
     ),
     ("The rooms of the engine import inwards only", "vault/changes/change.py", "import vaultwire.vault.plans.moving"),
+    (
+        "Queries of bases, their modules import inwards only",
+        "vault/base_queries/host.py",
+        "import vaultwire.vault.base_queries.running",
+    ),
     ("The rooms of the engine import inwards only", "vault/plans/moving.py", "import vaultwire.vault.editing.writing"),
     ("The rooms of the engine import inwards only", "vault/editing/writing.py", "import vaultwire.vault.vault"),
     ("The vault's disk", "vault/disk/paths.py", "import vaultwire.vault.disk.files"),

@@ -90,6 +90,7 @@ class StoredIndex:
         self._updater = IndexUpdater(self._files, self._parts, self._excludes)
         self._searches = Searches(self._files, self._parts, self._updater)
         self._answers, self._names, self._graph = Answers(self._ask), NoteNames(), GraphKeeper()
+        self.rows = StoredRows(self._ask, self._answers)
         self._is_checked = False
 
     # ------------------------------------------------------------------ answers
@@ -148,11 +149,6 @@ class StoredIndex:
     def survey(self) -> StoredSurvey:
         """See the port."""
         return StoredSurvey(self._ask, self._answers, self._searches.newest_text)
-
-    @property
-    def rows(self) -> StoredRows:
-        """See the port."""
-        return StoredRows(self._ask, self._answers)
 
     def _can_answer_in_part(self) -> bool:
         """Tell whether a search can be answered before the first build or many changes are applied."""
