@@ -22,7 +22,7 @@ class FoundFault(TypedDict):
     kind: Annotated[
         str,
         "unresolved-link, unresolved-embed, missing-heading, missing-block, broken-frontmatter, wrong-property, "
-        "not-a-tag, duplicate-block, broken-canvas, not-looked-into or unreadable",
+        "not-a-tag, duplicate-block, broken-canvas, broken-base, base-problem, empty-view, not-looked-into or unreadable",
     ]
     severity: Literal["error", "warning"]
     message: Annotated[str, "What is wrong"]
@@ -32,8 +32,8 @@ class CheckedNotes(TypedDict):
     """What is wrong, in path and line order."""
 
     faults: list[FoundFault]
-    files_checked: Annotated[int, "Notes and canvases checked for this page"]
-    files_total: Annotated[int, "Notes and canvases in all"]
+    files_checked: Annotated[int, "Files checked for this page"]
+    files_total: Annotated[int, "Notes, canvases and bases in all"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor to check the rest; absent at the end"]
 
 
@@ -50,8 +50,9 @@ def check_notes(
     """Find what is broken in a note or folder: links, embeds, frontmatter, property types, tags.
 
     Links and embeds that lead nowhere, links to headings and blocks that are not there, broken frontmatter, properties of a
-    wrong type, invalid tags, block ids used twice, broken canvases. Use it after larger edits. A link to a note that the
-    person means to write one day is listed too. The last file's faults are all listed, up to 1,000.
+    wrong type, invalid tags, block ids used twice, broken canvases, bases with unknown names or without rows. Use it after
+    larger edits. A link to a note that the person means to write one day is listed too. The last file's faults are all
+    listed, up to 1,000.
 
     Args:
         path: Only of this note.

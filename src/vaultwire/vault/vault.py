@@ -16,7 +16,7 @@ from vaultwire.vault.caller import Caller
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.disk.files import FileBytes
 from vaultwire.vault.disk.note_text import first_invalid_byte, plain_text
-from vaultwire.vault.disk.paths import is_canvas, is_note, parse_path
+from vaultwire.vault.disk.paths import is_note, parse_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import OnChange
@@ -50,6 +50,7 @@ from vaultwire.vault.value_types import (
 
 if TYPE_CHECKING:
     from vaultwire.vault.base_queries.bases import Bases
+    from vaultwire.vault.checking import AllSuspects, Checking
     from vaultwire.vault.editing.arranging import Arranging
     from vaultwire.vault.editing.fixing import Fixing
     from vaultwire.vault.editing.history import History
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Writing
     from vaultwire.vault.holding.holding import Holding
-    from vaultwire.vault.links.checks import Checked, Checks, Finding, Suspects
+    from vaultwire.vault.links.checks import Checked, Finding
     from vaultwire.vault.paged_results import PagedResults
     from vaultwire.vault.search_help import SearchHelp
 
@@ -306,30 +307,26 @@ class Vault:
     def check(
         self, name: str, progress: Progress = NO_PROGRESS, *, exactly: bool = False
     ) -> tuple[VaultPath, list[Finding]]:
-        """Return the path of the note or canvas that ``name`` means, and what is wrong with it.
+        """Return the path of the note, canvas or base that ``name`` means, and what is wrong with it.
 
         ``exactly``: ``name`` is the file's own path. Raises VaultError as ``locate`` does.
         """
-        if exactly or is_canvas(name):
-            path, exists = self._files.spell(parse_path(name))
-            if not exists:
-                raise VaultError(FILE_NOT_FOUND, f"There is no file {name!r} in the vault.", path=name)
-        else:
-            path = self.locate(name, progress)
-        return path, self._checks().one(path, progress)
+        return self._checking().one(name, progress, exactly=exactly)
 
-    def files_to_check(self, folder: str, progress: Progress = NO_PROGRESS) -> Suspects:
-        """Return the notes and canvases below ``folder`` that may have faults. See ``Checks.suspects``."""
-        return self._checks().suspects(locate_folder(self._files, folder), progress)
+    def files_to_check(self, folder: str, progress: Progress = NO_PROGRESS) -> AllSuspects:
+        """Return the files below ``folder`` that may have faults. See ``Checking.suspects``."""
+        return self._checking().suspects(folder, progress)
 
-    def check_all(self, suspects: Suspects, offset: int, limit: int, progress: Progress = NO_PROGRESS) -> Checked:
-        """Check them. See ``Checks.many``."""
-        return self._checks().many(suspects, offset, limit, progress)
+    def check_all(self, suspects: AllSuspects, offset: int, limit: int, progress: Progress = NO_PROGRESS) -> Checked:
+        """Check them. See ``Checking.many``."""
+        return self._checking().many(suspects, offset, limit, progress)
 
-    def _checks(self) -> Checks:
-        from vaultwire.vault.links.checks import Checks  # noqa: PLC0415 - see the head
+    def _checking(self) -> Checking:
+        from vaultwire.vault.checking import Checking  # noqa: PLC0415 - see the head
+        from vaultwire.vault.links.checks import Checks  # noqa: PLC0415
 
-        return Checks(self._files, self._index, self._settings.get().property_types)
+        checks = Checks(self._files, self._index, self._settings.get().property_types)
+        return Checking(self._files, self._index, checks, self.bases)
 
     def structure(self, name: str, progress: Progress = NO_PROGRESS) -> Structure:
         """Return the structure of the note that ``name`` means. Raises VaultError as ``read`` does."""

@@ -36,7 +36,10 @@ NOT_CHECKED = "not-looked-into"
 UNUSABLE_FILE = "unusable-file"
 """A fault of a file by itself, found by ``disk.inspection``: its name, its bytes, or where it is."""
 
-ERRORS = frozenset((BROKEN_FRONTMATTER, BROKEN_CANVAS, UNREADABLE, UNUSABLE_FILE))
+BROKEN_BASE = "broken-base"
+"""A base that cannot be read, found by ``vault.checking``."""
+
+ERRORS = frozenset((BROKEN_FRONTMATTER, BROKEN_CANVAS, BROKEN_BASE, UNREADABLE, UNUSABLE_FILE))
 """The kinds that keep Obsidian from showing the file as it was meant. The other kinds are warnings."""
 
 _REPORT_EVERY = 200

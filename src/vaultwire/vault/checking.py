@@ -1,0 +1,114 @@
+"""Checks of all kinds of files: notes and canvases (``links.checks``), then bases."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vaultwire.bases.base_checks import check_base
+from vaultwire.vault.base_queries.bases import Bases
+from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.paths import is_base, is_canvas, is_note, parse_path
+from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.links.checks import BROKEN_BASE, UNREADABLE, Checked, Checks, Finding, Suspects
+from vaultwire.vault.links.note_lookup import locate, locate_folder
+from vaultwire.vault.value_types import Progress, VaultPath
+
+BASE_PROBLEM, EMPTY_VIEW = "base-problem", "empty-view"
+
+
+class AllSuspects(NamedTuple):
+    """Notes and canvases that may have a fault, and all bases of a folder."""
+
+    notes: Suspects
+    bases: list[VaultPath]
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return self.notes.size + sum(map(len, self.bases))
+
+
+class Checking:
+    """The checks of one vault."""
+
+    def __init__(self, files: Files, index: Index, checks: Checks, bases: Bases) -> None:
+        self._files = files
+        self._index = index
+        self._checks = checks
+        self._bases = bases
+
+    def one(self, name: str, progress: Progress, *, exactly: bool) -> tuple[VaultPath, list[Finding]]:
+        """Return the path of the file that ``name`` means, and what is wrong with it. See ``Vault.check``."""
+        if exactly or is_canvas(name) or is_base(name):
+            path, exists = self._files.spell(parse_path(name))
+            if not exists:
+                raise VaultError(FILE_NOT_FOUND, f"There is no file {name!r} in the vault.", path=name)
+        else:
+            path = locate(self._files, self._index, name, progress)
+        found = self._base(path, progress) if is_base(path) else self._checks.one(path, progress)
+        if is_note(path):
+            found += self._blocks(path, progress)
+        return path, found
+
+    def suspects(self, folder: str, progress: Progress) -> AllSuspects:
+        """Return the files below a folder that may have faults."""
+        place = locate_folder(self._files, folder)
+        bases = [path for path in self._bases.files(progress) if not place or path.startswith(f"{place}/")]
+        return AllSuspects(self._checks.suspects(place, progress), bases)
+
+    def many(self, suspects: AllSuspects, offset: int, limit: int, progress: Progress) -> Checked:
+        """Check files from number ``offset`` on, until there are ``limit`` findings. See ``Checks.many``."""
+        notes = len(suspects.notes.paths)
+        total = notes + len(suspects.bases)
+        found: list[tuple[VaultPath, list[Finding]]] = []
+        if offset < notes:
+            found, position, _ = self._checks.many(suspects.notes, offset, limit, progress)
+            if position < notes:
+                return Checked(found, position, total)
+        left = limit - sum(len(findings) for _, findings in found)
+        for number, path in enumerate(suspects.bases):
+            if notes + number < offset:
+                continue
+            if left <= 0:
+                return Checked(found, notes + number, total)
+            progress.check()
+            if findings := self._base(path, progress):
+                found.append((path, findings))
+                left -= len(findings)
+        return Checked(found, total, total)
+
+    def _base(self, path: VaultPath, progress: Progress) -> list[Finding]:
+        try:
+            text = plain_text(self._files.read(path).data)
+        except VaultError as error:
+            return [Finding(UNREADABLE, error.message, 1)]
+        found = self._problems(text, 1, progress)
+        if not any(finding.kind == BROKEN_BASE for finding in found):
+            found += self._empty_views(path, text, progress)
+        return sorted(found, key=lambda finding: finding.line)
+
+    def _blocks(self, path: VaultPath, progress: Progress) -> list[Finding]:
+        return [
+            finding
+            for block in self._bases.blocks(path, progress)
+            for finding in self._problems(block.text, block.line, progress)
+        ]
+
+    def _problems(self, text: str, first_line: int, progress: Progress) -> list[Finding]:
+        properties = {each.name.casefold() for each in self._index.properties("", None, progress)}
+        problems = check_base(text, first_line, properties)
+        return [Finding(BROKEN_BASE if each.is_error else BASE_PROBLEM, each.message, each.line) for each in problems]
+
+    def _empty_views(self, path: VaultPath, text: str, progress: Progress) -> list[Finding]:
+        lines = text.split("\n")
+        found: list[Finding] = []
+        for view in self._bases.views(BaseSource(path), progress):
+            if self._bases.query(BaseSource(path), view.name, progress=progress).total == 0:
+                line = next((number for number, each in enumerate(lines, 1) if view.name in each), 1)
+                found.append(
+                    Finding(EMPTY_VIEW, f"The view {view.name!r} shows nothing: no file meets its filters.", line)
+                )
+        return found
