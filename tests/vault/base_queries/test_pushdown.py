@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from support.vaults import write_vault
+from support.vaults import open_vault, write_vault
 from vaultwire.app.engine import open_index, open_settings
 from vaultwire.bases.base_file import read_base, read_expression
 from vaultwire.trust.limits import MAX_NOTE_BYTES
@@ -232,6 +232,14 @@ def test_a_property_with_links_is_looked_at_again(tmp_path: Path) -> None:
     plan = _plan(tmp_path, "up == 'x'")
     assert plan.possible == HasValue("up", ('"[[B]]"',), or_none=False)
     assert plan.rest is not None
+
+
+def test_more_conditions_than_the_index_takes_are_evaluated_file_by_file(tmp_path: Path) -> None:
+    bases = open_vault(write_vault(tmp_path, _VAULT)).bases
+    one_by_one = ", ".join(f"file.hasTag('t{number}')" for number in range(1500))
+    assert bases.query(BaseSource(text=f"filters: {{or: [{one_by_one}, file.hasTag('work')]}}")).total == 1
+    many = ", ".join(f'"t{number}"' for number in range(2000))
+    assert bases.query(BaseSource(text=f"filters: 'file.hasTag({many}, \"work\")'")).total == 1
 
 
 def test_what_cannot_be_read_lets_nothing_pass(tmp_path: Path) -> None:

@@ -22,8 +22,9 @@ _ALL: rows.Condition = Every(())
 _NONE: rows.Condition = AnyOf(())
 # A property with more values than this is looked at file by file: most files have a value of their own.
 _MOST_VALUES = 300
-# SQLite refuses expressions that are nested a thousand deep.
+# SQLite refuses expressions that are nested a thousand deep, and joins many conditions by nesting them.
 _MOST_DEEP = 100
+_MOST_CONDITIONS = 300
 # Functions whose result depends on the file, on other files, on chance or on the time.
 _OF_FILES = frozenset(
     ("asFile", "asLink", "file", "hasLink", "hasProperty", "hasTag", "image", "inFolder", "link", "linksTo")
@@ -83,6 +84,8 @@ def narrowed(wanted: Filter | None, judge: Judge) -> Plan:
         return Plan(_ALL, None)
     narrowing = _Narrowing(judge)
     found = narrowing.of_filter(wanted, 0)
+    if _count(found.possible) > _MOST_CONDITIONS:
+        return Plan(_ALL, wanted)
     if found.is_exact:
         return Plan(found.possible, None)
     rest = [part for part in _parts(wanted) if not narrowing.of_filter(part, 0).is_exact]
@@ -274,6 +277,12 @@ _OF_FUNCTION: Mapping[str, Callable[[_Narrowing, tuple[Node, ...]], Narrowed | N
 
 
 # ---------------------------------------------------------------------- conditions
+
+
+def _count(condition: rows.Condition) -> int:
+    if isinstance(condition, (Every, AnyOf)):
+        return 1 + sum(map(_count, condition.of))
+    return 1 + _count(condition.of) if isinstance(condition, Not) else 1
 
 
 def _exact(condition: rows.Condition) -> Narrowed:
