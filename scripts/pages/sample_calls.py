@@ -37,6 +37,9 @@ _BOARD = (
     '"height": 300}, {"id": "idea", "type": "text", "text": "A bench in the shade?", "x": 500, "y": 0, "width": 250, '
     '"height": 60}], "edges": [{"id": "e1", "fromNode": "idea", "toNode": "plan"}]}'
 )
+_BASE_FILE = """filters: {and: ['file.inFolder("Projects")', 'file.hasTag("project")']}
+views: [{type: table, name: All}, {type: table, name: Waiting, filters: status == "waiting"}]
+"""
 VAULT: dict[str, str | bytes] = {
     ".obsidian/app.json": '{"attachmentFolderPath": "Pictures"}',
     ".obsidian/daily-notes.json": '{"folder": "Journal"}',
@@ -49,6 +52,7 @@ VAULT: dict[str, str | bytes] = {
     "Journal/2026-05-03.md": "Rain all day. Read a chapter.\n\n## Log\n- slept well\n",
     "People/Ana.md": "---\naliases: [Ana Lima]\n---\nNeighbour, lends tools. Grows basil. See [[Garden plan#Next]].\n",
     "Pictures/Bed.png": PICTURE,
+    "Projects.base": _BASE_FILE,
     "Projects/Garden plan.md": "---\ntags: [project, garden]\nstatus: growing\ndue: 2026-05-20\n---\n# Garden plan\n\n"
     "Tomatoes go to the south wall; they need sun.\nBasil beside the tomatoes, mint far away. Ask [[Ana]].\n\n"
     "![[Bed.png]]\n\n## Next\n- [ ] buy seeds 📅 2026-05-08\n- [x] build the raised bed\n",
@@ -112,6 +116,8 @@ CALLS: dict[str, SampleCall] = {
     "list_attachments": SampleCall({}),
     "read_canvas": SampleCall({"path": "Board"}),
     "query_base": SampleCall({"query": _BASE}),
+    "set_properties_in_view": SampleCall({"base": "Projects.base", "set": {"reviewed": True}}),
+    "create_note_in_view": SampleCall({"base": "Projects.base", "view": "Waiting", "name": "Pond"}),
     "edit_canvas": SampleCall(
         {
             "path": "Board",

@@ -100,6 +100,7 @@ def load_tools(
     from vaultwire.tools import (  # noqa: PLC0415 - after the first answer
         arranging,
         attachments,
+        base_changes,
         bases,
         canvases,
         checks,
@@ -138,6 +139,7 @@ def load_tools(
         revising.set_task, guide.vault_guide, arranging.merge_notes, arranging.extract_section, making.insert_template,
         making.make_add_attachment(AttachmentSources(attachment_folders, vaults, policy)), attachments.list_attachments,
         canvases.read_canvas, canvases.edit_canvas, bases.query_base,
+        base_changes.set_properties_in_view, base_changes.create_note_in_view,
         history.restore_note, pending.pending_changes, web.make_web_search(policy.may_reach), notes.list_notes,
         reading.read_note, reading.read_many,
         daily.daily_note, notes.write_note, search.search_by_tags, structure.get_outline, structure.list_backlinks,

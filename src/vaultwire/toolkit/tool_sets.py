@@ -20,7 +20,7 @@ CATEGORIES = {
     ),
     "attachments": ("list_attachments", "add_attachment"),
     "canvases": ("read_canvas", "edit_canvas"),
-    "bases": ("query_base",),
+    "bases": ("query_base", "set_properties_in_view", "create_note_in_view"),
     "links": ("list_links", "list_backlinks", "graph", "related_notes", "fix_links"),
     "tags and properties": (
         "set_properties",
@@ -93,11 +93,14 @@ _ALSO: dict[str, tuple[tuple[str, str | None, str], ...]] = {
     "set_properties": (("remove", None, "remove_properties"),),
     "list_changes": (("change", None, "show_change"),),
     "vault_guide": (("", None, "read_note"),),
+    "query_base": (("", None, "find_notes"),),
+    "set_properties_in_view": (("", None, "set_properties"),),
+    "create_note_in_view": (("", None, "create_note"),),
 }
 _COVERED = frozenset(
     {
         *(name for names in COVERS.values() for name in names),
-        *(name for uses in _ALSO.values() for _, _, name in uses),
+        *(name for uses in _ALSO.values() for _, _, name in uses if name not in STANDARD),
         *("search_by_tags", "recent_notes", "list_notes"),  # find_notes has always done what they do
     }
 )

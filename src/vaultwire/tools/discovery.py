@@ -122,10 +122,10 @@ def more_tools(
     rest = [each for each in offered if each["name"] not in (*listed, *DISCOVERY)]
     shown = [_to_found(each, "summary") for each in rest if not is_covered(each["name"])]
     others = [each["name"] for each in rest if is_covered(each["name"])]
-    lines = [f"{counted(len(shown), 'tool')} that are not listed; run one with more_tools(tool, arguments):"]
+    lines = [f"{counted(len(shown), 'unlisted tool')}; run one with more_tools(tool, arguments):"]
     lines += map(_to_text, shown)
     if others:
-        lines.append(f"Others do a part of what the listed ones do: {', '.join(others)}")
+        lines.append(f"Others do parts of these: {', '.join(others)}")
     return Outcome(["\n".join(lines)], FoundTools(tools=shown, total=len(rest), listed=False))
 
 

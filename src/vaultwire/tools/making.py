@@ -69,8 +69,8 @@ def create_note(
             message = f"{taken!r} exists. To add to it, give content alone; its properties are set with set_properties."
             raise VaultError(INVALID_ARGUMENTS, message, path=taken) from None
         made = vault.making.rewrite(taken, text, if_match, progress, appends=if_exists == "append", dry_run=dry_run)
-        return _outcome(made, f"{'added to' if if_exists == 'append' else 'wrote'} {made.path}")
-    return _outcome(made, f"created {made.path}")
+        return made_outcome(made, f"{'added to' if if_exists == 'append' else 'wrote'} {made.path}")
+    return made_outcome(made, f"created {made.path}")
 
 
 @tool(title="Append to daily note")
@@ -91,7 +91,7 @@ def append_daily_note(
         section: Heading; made if missing.
     """
     made = vault.making.append_periodic(day, content, section, progress, dry_run=dry_run)
-    return _outcome(made, f"{'made' if made.is_new else 'added to'} {made.path}")
+    return made_outcome(made, f"{'made' if made.is_new else 'added to'} {made.path}")
 
 
 @tool(title="Insert template")
@@ -116,7 +116,7 @@ def insert_template(
     made = vault.making.insert_template(
         path, template, section, at_top=where == "top", if_match=if_match, progress=progress, dry_run=dry_run
     )
-    return _outcome(made, f"put template {template} into {made.path}")
+    return made_outcome(made, f"put template {template} into {made.path}")
 
 
 class Sources(Protocol):
@@ -176,7 +176,7 @@ def make_add_attachment(sources: Sources) -> AnyTool:
         embedding = Embedding(embed_in, section, if_match) if embed_in else None
         made = vault.making.attach(name, content, beside, embedding, progress, dry_run=dry_run)
         embedded = f" and showed it in {made.shown_in}" if made.shown_in else ""
-        return _outcome(made, f"saved {made.path}{embedded}; the link to it is {made.link}")
+        return made_outcome(made, f"saved {made.path}{embedded}; the link to it is {made.link}")
 
     return add_attachment
 
@@ -204,7 +204,8 @@ def _name_in(source: str) -> str:
         return name
 
 
-def _outcome(made: Made, what: str) -> Outcome[MadeFile]:
+def made_outcome(made: Made, what: str) -> Outcome[MadeFile]:
+    """Return what a tool answers about a note or attachment that it made. ``what``: what was done, in words."""
     changed = to_changed_note(made.done, made.path)
     data = cast("MadeFile", {**changed, "created": made.is_new})  # mypy wants optional fields spelt out
     if made.link:  # the etag is that of a note

@@ -49,7 +49,7 @@ class Checking:
         else:
             path = locate(self._files, self._index, name, progress)
         found = self._base(path, progress) if is_base(path) else self._checks.one(path, progress)
-        if is_note(path):
+        if is_note(path) and not any(finding.kind == UNREADABLE for finding in found):
             found += self._blocks(path, progress)
         return path, found
 
