@@ -115,7 +115,7 @@ CALLS: dict[str, SampleCall] = {
     ),
     "list_attachments": SampleCall({}),
     "read_canvas": SampleCall({"path": "Board"}),
-    "query_base": SampleCall({"query": _BASE}),
+    "query_base": SampleCall({"yaml": _BASE}),
     "set_properties_in_view": SampleCall({"base": "Projects.base", "set": {"reviewed": True}}),
     "create_note_in_view": SampleCall({"base": "Projects.base", "view": "Waiting", "name": "Pond"}),
     "edit_canvas": SampleCall(

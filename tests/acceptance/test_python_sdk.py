@@ -57,7 +57,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "add_attachment": {"name": "paper.pdf", "data": "JVBERi0xLjQK"},
     "list_attachments": {},
     "read_canvas": {"path": "Board"},
-    "query_base": {"query": "views: [{type: table, name: All}]"},
+    "set_properties_in_view": {"base": "Some.base", "set": {"seen": True}, "dry_run": True},
+    "create_note_in_view": {"base": "Some.base", "dry_run": True},
+    "query_base": {"yaml": "views: [{type: table, name: All}]"},
     "edit_canvas": {"path": "Board", "edits": [{"action": "add", "text": "An idea"}]},
     "move_note": {"path": "Fresh", "to": "Moved"},
     "rename_heading": {"path": "Alpha", "heading": "Den", "to": "Lair"},
@@ -98,6 +100,7 @@ def server(reach: Reach) -> StdioServerParameters | str:
 @pytest.mark.parametrize("mode", MODES)
 def test_the_client_lists_and_calls_every_tool(reach: Reach, mode: str, tmp_path: Path) -> None:
     (tmp_path / "Board.canvas").write_text("{}")
+    (tmp_path / "Some.base").write_text("filters: file.ext == 'md'\nviews: [{type: table, name: Notes}]")
     server = reach("--structured", "--tools", "all")
 
     async def converse() -> None:

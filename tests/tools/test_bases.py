@@ -120,7 +120,7 @@ def test_limits_groups_and_pages(vault: Vault) -> None:
     rest = call(vault, "query_base", base="Books", view="By status", cursor=first.data["next_cursor"])
     assert [row["group"] for row in rest.data["rows"]] == ["to read"]
     long = "formulas: {x: '\"x\".repeat(150)'}\nviews: [{type: table, name: T, order: [formula.x]}]"
-    few = call(vault, "query_base", query=long, max_tokens=100)
+    few = call(vault, "query_base", yaml=long, max_tokens=100)
     assert [len(few.data["rows"]), few.data["total"]] == [2, 7]
     assert few.texts[0].endswith(f"5 more: pass cursor {few.data['next_cursor']!r}.")
 
@@ -129,7 +129,7 @@ def test_a_base_in_a_note_or_in_the_call(vault: Vault) -> None:
     assert "Books/Emma.md" in text(vault, base="Note", block=1, this="Books/Dune")
     assert "0 rows" in text(vault, base="Note", block=1)
     given = "filters: rating > 4\nviews: [{type: table, name: Best}]"
-    assert [row["path"] for row in call(vault, "query_base", query=given).data["rows"]] == [
+    assert [row["path"] for row in call(vault, "query_base", yaml=given).data["rows"]] == [
         "Books/Dune.md",
         "Secret/Diary.md",
     ]
@@ -144,13 +144,13 @@ def test_a_note_that_is_missing_is_explained(vault: Vault) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({}, "either base, a file, or query"),
-        ({"base": "Books", "query": "views: []"}, "either base, a file, or query"),
+        ({}, "either base, a file, or yaml"),
+        ({"base": "Books", "yaml": "views: []"}, "either base, a file, or yaml"),
         ({"base": "Books", "view": "Nothing"}, "It has 'All', 'To read', 'By status'"),
         ({"base": "Nothing"}, "There is no"),
         ({"base": "Note"}, "Say which of its base blocks"),
         ({"base": "Note", "block": 2}, "one base block"),
-        ({"query": "views: [a: b: c]"}, "not YAML: line 1"),
+        ({"yaml": "views: [a: b: c]"}, "not YAML: line 1"),
         ({"base": "Books", "cursor": "12345678.4"}, "cursor"),
     ],
 )
@@ -165,8 +165,8 @@ def test_a_hidden_note_is_in_no_row_count_link_or_error(root: Path) -> None:
     for arguments in (
         {"base": "Books"},
         {"base": "Books", "view": "By status"},
-        {"query": base},
-        {"query": "views: [{type: table, name: T, order: [file.backlinks, 'file(\"Secret/Diary\").size']}]"},
+        {"yaml": base},
+        {"yaml": "views: [{type: table, name: T, order: [file.backlinks, 'file(\"Secret/Diary\").size']}]"},
     ):
         outcome = call(vault, "query_base", **arguments)
         assert not any("Secret/Diary.md" in str(row) for row in outcome.data["rows"])

@@ -38,6 +38,8 @@ CHANGING = {
     "create_note": True,  # links in other notes may follow
     **dict.fromkeys(["move_note", "rename_heading", "rename_tag", "rename_property"], True),
     **dict.fromkeys(["merge_notes", "extract_section", "undo_change", "fix_links", "edit_canvas", "set_task"], True),
+    "set_properties_in_view": True,
+    "create_note_in_view": False,
     **dict.fromkeys(["move_notes", "rename", "undo_changes", "more_tools"], True),
 }
 
@@ -118,6 +120,7 @@ def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
         "remove_properties",
         "create_note",
         "append_daily_note",
+        "create_note_in_view",
         "insert_template",
         "add_attachment",
         "read_canvas",

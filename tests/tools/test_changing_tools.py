@@ -53,6 +53,8 @@ old entry ^a1
 Tomatoes. #work/outside
 === Sub/Other.md
 ![[Garden]] and [the garden](../Garden.md#Beds)
+=== Rated.base
+filters: note.status == "draft"
 === Templates/Day.md
 # {{title}}
 
@@ -106,6 +108,8 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("edit_canvas", {"path": "Board", "edits": edit(action="add", text="An idea, see [[Garden]]")}),
     ("set_task", {"tasks": [{"path": "Chores", "text": "dig", "status": "done"}]}),
     ("fix_links", {"fixes": [{"path": "Chores", "from": "Nowhere", "to": "Garden"}]}),
+    ("set_properties_in_view", {"base": "Rated", "set": {"seen": True}}),
+    ("create_note_in_view", {"base": "Rated", "name": "Fresh"}),
     ("write_note", {"path": "Fresh", "content": "x"}),
     ("delete_note", {"path": "Garden"}),
     ("delete_note", {"path": "Garden.md", "permanent": True}),

@@ -102,6 +102,7 @@ _COVERED = frozenset(
         *(name for names in COVERS.values() for name in names),
         *(name for uses in _ALSO.values() for _, _, name in uses if name not in STANDARD),
         *("search_by_tags", "recent_notes", "list_notes"),  # find_notes has always done what they do
+        *("set_properties_in_view", "create_note_in_view"),  # set_properties and create_note, where query_base is known
     }
 )
 

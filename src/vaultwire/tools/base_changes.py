@@ -22,7 +22,7 @@ from vaultwire.vault.vault import Vault
 Block = Annotated[int, Bounds(0, 1000)]
 
 
-@tool(title="Set properties in a view of a base", destructive=True)
+@tool(title="Set properties in a view of a base", time_class="search", destructive=True)
 def set_properties_in_view(
     vault: Vault,
     progress: Progress,

@@ -22,7 +22,7 @@ from vaultwire.vault.vault import Vault
 
 # The usual text has so many bytes for each token.
 _BYTES_A_TOKEN = 4
-_MOST_QUERY = 50_000
+_MOST_YAML = 50_000
 
 Name = Annotated[str, Bounds(0, 1000)]
 
@@ -71,7 +71,7 @@ def query_base(
     base: Name = "",
     view: Name = "",
     block: Annotated[int, Bounds(0, 1000)] = 0,
-    query: Annotated[str, Bounds(0, _MOST_QUERY)] = "",
+    yaml: Annotated[str, Bounds(0, _MOST_YAML)] = "",
     this: Name = "",
     explain: Name = "",
     limit: Limit = 50,
@@ -81,21 +81,21 @@ def query_base(
     """Show a view of an Obsidian base as a table.
 
     It has the view's rows with their formulas, groups and summaries. Works without the app, for .base files, base blocks in
-    notes, and a base written in place as query. Filters and formulas are those of Obsidian's Bases, such as
+    notes, and a base given as yaml. Filters and formulas are those of Obsidian's Bases, such as
     status == "open" && file.hasTag("work").
 
     Args:
         base: The .base file: path or name. For a block: its note.
         view: Its name; the first one if empty.
         block: Number of the base block in that note, from 1.
-        query: A base in YAML, instead of a file: filters, formulas, views.
+        yaml: The text of a base, instead of a file: filters, formulas, views.
         this: The note that stands for this in filters, if not the base's own file.
         explain: A note: say why it is in the view or not.
         max_tokens: Return fewer rows if they would take more tokens than this, roughly counted.
     """
-    if bool(base) == bool(query):
-        raise VaultError(INVALID_ARGUMENTS, "Give either base, a file, or query, a base in YAML.", argument="base")
-    source = BaseSource("" if query else base, block, query)
+    if bool(base) == bool(yaml):
+        raise VaultError(INVALID_ARGUMENTS, "Give either base, a file, or yaml, the text of a base.", argument="base")
+    source = BaseSource("" if yaml else base, block, yaml)
     if explain:
         return _explained(vault, vault.bases.explain(source, view, explain, this=this, progress=progress), progress)
     page = page_of(

@@ -58,9 +58,9 @@ def pending_changes(
     limit: Annotated[int, Bounds(1, 200)] = 20,
     before: Annotated[int | None, Bounds(1, 2**53)] = None,
 ) -> Outcome[ListedProposals]:
-    """List your changes that wait for the person, and what they decided.
+    """List your changes that wait for the person.
 
-    The latest first, with their reasons.
+    With what the person decided and why, the latest first.
 
     Args:
         withdraw: Give up these of your own that wait.

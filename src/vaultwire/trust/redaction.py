@@ -9,7 +9,7 @@ from typing import Any
 # Arguments with the content of notes, by all the names that callers give them. Even a short one does not belong in a log.
 CONTENT = frozenset(
     {
-        *("base64", "body", "content", "data", "diff", "label", "markdown", "patch", "text", "value", "values"),
+        *("base64", "body", "content", "data", "diff", "label", "markdown", "patch", "text", "value", "values", "yaml"),
         *(
             "find",
             "new_text",

@@ -1,0 +1,118 @@
+"""Changes by what a base shows: properties of all notes of a view, and a new note in a view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.calls import call, refusal
+from support.vaults import open_vault, snapshot, write_vault
+from vaultwire.bases.base_file import read_base
+from vaultwire.bases.new_notes import new_note_in
+from vaultwire.vault.vault import Vault
+
+VAULT = """=== Tasks/Plan.md
+---
+status: open # soon
+---
+Text.
+=== Tasks/Call.md
+---
+status: open
+due: 2026-01-01
+---
+=== Tasks/Done.md
+---
+status: done
+---
+=== Tasks/Picture.pdf
+x
+=== Tasks.base
+filters: {and: ['file.inFolder("Tasks")', '!file.hasTag("x")']}
+views:
+  - {type: table, name: Open, filters: status == "open"}
+  - {type: table, name: All}
+  - {type: table, name: None, filters: status == "never"}
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_vault(tmp_path, VAULT)
+
+
+@pytest.fixture
+def vault(root: Path) -> Vault:
+    return open_vault(root)
+
+
+def test_properties_of_all_notes_of_a_view_are_one_change(vault: Vault, root: Path) -> None:
+    before = snapshot(root)
+    dry = call(vault, "set_properties_in_view", base="Tasks", view="open", set={"status": "late"}, dry_run=True)
+    assert "2 notes of the view 'Open'" in dry.texts[0]
+    assert snapshot(root) == before
+    call(vault, "set_properties_in_view", base="Tasks", view="Open", set={"status": "late"}, remove=["due"])
+    assert (root / "Tasks/Plan.md").read_text() == "---\nstatus: late # soon\n---\nText.\n"
+    assert (root / "Tasks/Call.md").read_text() == "---\nstatus: late\n---\n"
+    assert "done" in (root / "Tasks/Done.md").read_text()
+    call(vault, "undo_changes", changes=[1])
+    assert snapshot(root) == before
+
+
+def test_files_that_are_no_notes_stay(vault: Vault, root: Path) -> None:
+    done = call(vault, "set_properties_in_view", base="Tasks", view="All", set={"seen": True})
+    assert "left 1 other file as they are" in done.texts[0]
+    assert (root / "Tasks/Picture.pdf").read_text() == "x\n"
+
+
+def test_what_cannot_be_done_changes_nothing(vault: Vault, root: Path) -> None:
+    before = snapshot(root)
+    assert "what to set" in refusal(vault, "set_properties_in_view", base="Tasks")[1]
+    assert "shows no note" in refusal(vault, "set_properties_in_view", base="Tasks", view="None", set={"a": 1})[1]
+    assert "It has 'Open', 'All'" in refusal(vault, "set_properties_in_view", base="Tasks", view="x", set={"a": 1})[1]
+    assert "It has 'Open', 'All'" in refusal(vault, "create_note_in_view", base="Tasks", view="x")[1]
+    assert snapshot(root) == before
+
+
+def test_a_new_note_has_what_the_filters_ask_for(vault: Vault, root: Path) -> None:
+    made = call(vault, "create_note_in_view", base="Tasks", view="Open", name="New", content="Hello.\n")
+    assert made.data["path"] == "Tasks/New.md"
+    assert (root / "Tasks/New.md").read_text() == "---\nstatus: open\n---\nHello.\n"
+    shown = call(vault, "query_base", base="Tasks", view="Open").data["rows"]
+    assert "Tasks/New.md" in [row["path"] for row in shown]
+    again = call(vault, "create_note_in_view", base="Tasks", view="Open", name="New", properties={"status": "late"})
+    assert again.data["path"] == "Tasks/New 1.md"
+    assert "status: late" in (root / "Tasks/New 1.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("filters", "properties", "folder"),
+    [
+        ("status == 'open' && 3 == note.rating", {"status": "open", "rating": 3}, None),
+        ("{and: [a == true, {and: ['b == \"x\"']}]}", {"a": True, "b": "x"}, None),
+        ("{or: [a == 1, b == 2]}", {}, None),
+        ("{not: [a == 1]}", {}, None),
+        ("!(a == 1)", {}, None),
+        ("a == 1 || b == 2", {}, None),
+        ("a > 3", {}, None),
+        ("a == b", {}, None),
+        ("file.hasTag('work') && tags.contains('#now')", {"tags": ["work", "now"]}, None),
+        ("file.hasTag('a', 'b')", {}, None),
+        ("file.hasProperty('due')", {"due": None}, None),
+        ("file.inFolder('A') && file.inFolder('A/B')", {}, "A/B"),
+        ("file.folder == 'A/B'", {}, "A/B"),
+        ("note['space key'] == null", {"space key": None}, None),
+        ("kinds == ['a', 'b']", {"kinds": ["a", "b"]}, None),
+        ("file.name == 'x' && formula.a == 1 && this.b == 2", {}, None),
+        ("a ==", {}, None),
+    ],
+)
+def test_what_filters_ask_of_a_new_note(filters: str, properties: dict[str, object], folder: str | None) -> None:
+    base = read_base(
+        f"filters: {filters}\nviews: [{{type: table, name: T}}]"
+        if filters[0] == "{"
+        else f'filters: "{filters}"\nviews: [{{type: table, name: T}}]'
+    )
+    wanted = new_note_in(base, base.views[0])
+    assert (wanted.properties, wanted.folder) == (properties, folder)
