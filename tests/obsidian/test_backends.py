@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from support.obsidian_app import Computer
-from support.vaults import open_vault
+from support.vaults import open_vault, write_vault
 from vaultwire.obsidian.app_backend import AppBackend
 from vaultwire.obsidian.app_vault import AppVault
 from vaultwire.obsidian.command import Command
@@ -300,3 +300,22 @@ def test_a_second_note_of_a_name_is_made_and_the_answer_names_what_else_was_edit
     assert files.notes()["Uses.md"] == "See [[Sub/Twin]]"
     moved = files.call("obsidian_move_note", path="Sub/Twin.md", to="Other.md")
     assert (moved["path"], moved["also_edited"]) == ("Other.md", ["Uses.md"])
+
+
+def test_without_the_app_a_view_gives_texts_and_no_cell_looks_like_two(tmp_path: Path) -> None:
+    write_vault(
+        tmp_path,
+        '=== A.md\n---\npages: 42\nread: true\nsays: "one\\ttwo\\nthree"\n---\n'
+        "=== Books.base\nfilters: pages > 1\nviews:\n  - {type: table, name: All, order: [file.name, pages, read, says]}\n",
+    )
+    backend = make_backend(tmp_path, FilesBackend)
+    rows = backend.call("obsidian_query_base", path="Books.base", view="All")
+    assert rows["columns"] == ["path", "file name", "pages", "read", "says"]
+    assert rows["rows"] == [["A.md", "A", "42", "true", "one\ttwo\nthree"]]
+    outcome = invoke(*backend.tools["obsidian_query_base"], {"path": "Books.base"}, backend.vault, NO_PROGRESS)
+    assert isinstance(outcome, Outcome)
+    assert outcome.texts[0].splitlines()[1:] == [
+        "path\tfile name\tpages\tread\tsays",
+        "A.md\tA\t42\ttrue\tone two three",
+    ]
+    assert backend.call("obsidian_query_base", path="Books.base", view="Nope") == "INVALID_ARGUMENTS"

@@ -8,6 +8,7 @@ import pytest
 
 from support.vaults import open_vault, write_vault
 from vaultwire.tools.completions import Meaning, completions, meaning_of
+from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 
@@ -84,3 +85,11 @@ def test_an_arguments_name_says_what_it_means(name: str, meaning: str) -> None:
 def test_a_note_nobody_can_read_does_not_stop_the_property_names(tmp_path: Path) -> None:
     write_vault(tmp_path, "=== Large.md\n---\nlarge: 1\n---\n" + "x" * 100 + "\n=== Small.md\n---\nsmall: 1\n---\n")
     assert completions(open_vault(tmp_path, max_bytes=100), "property", "", NO_PROGRESS) == ["small"]
+
+
+def test_bases_are_offered_without_those_that_are_hidden(tmp_path: Path) -> None:
+    root = write_vault(tmp_path, "=== Books.base\n=== Lists/Old books.base\n=== Secret/Books too.base\n=== Books.md\n")
+    vault = open_vault(root, rules=PathRules(deny=(Rule("deny", "Secret/", 1),)))
+    assert meaning_of("base") == "base"
+    assert completions(vault, "base", "books", NO_PROGRESS) == ["Books.base", "Lists/Old books.base"]
+    assert completions(vault, "base", "too", NO_PROGRESS) == []

@@ -299,6 +299,7 @@ def offered(server: Server, root: str) -> dict[str, Any]:
         references["file"] = ("ref/resource", "uri", f"{root}{{+path}}", "path")
         references["tag"] = ("ref/prompt", "name", "sort", "tag")
         references["property"] = ("ref/prompt", "name", "sort", "property")
+        references["base"] = ("ref/prompt", "name", "show", "base")
         asked["prompt"] = ("prompts/get", {"name": "sort", "arguments": {"tag": "x", "property": "x"}})
     for name, (kind, key, value, argument) in references.items():
         reference = {"type": kind, key: value}
@@ -318,6 +319,8 @@ def names_in(answer: dict[str, Any]) -> set[str]:
 @pytest.fixture
 def offering(vault: Path) -> Path:
     (vault / "Prompts" / "Sort.md").write_text("Sort the zebras by {{tag}} and {{property}}")
+    (vault / "Prompts" / "Show.md").write_text("Show {{base}}")
+    (vault / "Zoo.base").write_text("views:\n  - {type: table, name: All}\n")
     (vault / "Open.md").write_text("---\ntags: [work]\nstatus: x\n---\nThe zebras.")
     return vault
 
@@ -345,10 +348,10 @@ def test_who_may_not_list_notes_gets_no_list_by_another_way(offering: Path, poli
     with Server(offering, "--policy", str(policy), "--prompts", "Prompts") as server:
         server.open(revision)
         said = offered(server, "obsidian://vault/vault/")
-    for name in ("resources", "file", "note", "tag"):
+    for name in ("resources", "file", "note", "tag", "base"):
         assert names_in(said[name]) == set(), name
     assert said["review"]["data"]["errorCode"] == "POLICY_DENIED"
-    assert names_in(said["prompts"]) == {"summarize_note", "find_related", "ask", "plot", "sort"}
+    assert names_in(said["prompts"]) == {"summarize_note", "find_related", "ask", "plot", "sort", "show"}
     assert "status" in names_in(said["property"])
     assert "zebras" in json.dumps(said["read"])
     assert "zebras" in json.dumps(said["summary"])

@@ -10,7 +10,7 @@ from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 # The kind of an argument's value. ``text``: anything, so there are no completions.
-Meaning: TypeAlias = Literal["text", "note", "file", "folder", "tag", "property"]
+Meaning: TypeAlias = Literal["text", "note", "file", "folder", "tag", "property", "base"]
 
 _MEANINGS: dict[str, Meaning] = {
     "path": "note",
@@ -20,6 +20,7 @@ _MEANINGS: dict[str, Meaning] = {
     "folder": "folder",
     "tag": "tag",
     "property": "property",
+    "base": "base",
 }
 
 
@@ -45,6 +46,8 @@ def completions(vault: Vault, meaning: Meaning, value: str, progress: Progress) 
             return [mark + tag for tag in ranked(tags, value.removeprefix("#"))]
         case "property":
             return ranked(vault.overview.property_names(progress), value)
+        case "base":
+            return ranked(vault.bases.files(progress), value)
         case "text":
             return []
 

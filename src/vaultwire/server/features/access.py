@@ -33,6 +33,7 @@ _NEEDED_FOR_VALUES = {
     "folder": LISTING,
     "tag": "list_tags",
     "property": "list_properties",
+    "base": LISTING,
 }
 
 

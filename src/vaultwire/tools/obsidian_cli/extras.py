@@ -139,7 +139,8 @@ def obsidian_query_base(
         view: The view's name. Empty for the first one.
     """
     columns, rows = obsidian.base_rows(path, view, progress)
-    table = ["\t".join(columns), *("\t".join(row) for row in rows)]
+    # A cell may hold tabs and line breaks; in the table they would look like other cells and rows.
+    table = ["\t".join(" ".join(cell.split()) for cell in cells) for cells in (columns, *rows)]
     return Outcome(
         [f"{counted(len(rows), 'row')} of {path}\n" + "\n".join(table)], BaseRows(columns=columns, rows=rows)
     )
