@@ -63,7 +63,7 @@ def test_a_folder_is_taken_only_where_it_meets_every_filter(filters: str, folder
         ("'x == [-1, \"a\"]'", {"x": [-1, "a"]}),
         ("'x == [other]'", {}),
         ("d == date('2024-01-01')", {}),
-        ("x == null", {}),
+        ("x == null", {"x": None}),
         ("{or: [x == 1, y == 2]}", {}),
         ("{not: [x == 1]}", {}),
         ("x == 1 && y == 2", {"x": 1, "y": 2}),

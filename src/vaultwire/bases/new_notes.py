@@ -81,8 +81,8 @@ def _equality(node: Binary, asked: _Asked) -> None:
                 asked.tags += [each.removeprefix("#") for each in constant if isinstance(each, str)]
         elif name:
             constant = _constant(other)
-            if constant is not None:
-                asked.give(name, constant)
+            if constant is not None or (isinstance(other, Literal) and other.value is None):
+                asked.give(name, constant)  # an empty property equals null
         elif isinstance(side, Member) and side.name == "folder" and _is_file(side.of):
             folder = _constant(other)
             if isinstance(folder, str):
