@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from vaultwire.bases.base import Base, Broken, Filter, Group, View
-from vaultwire.bases.tree import Binary, Call, Index, ListLiteral, Literal, Member, Name, Node
+from vaultwire.bases.tree import Binary, Call, Index, ListLiteral, Literal, Member, Name, Node, Unary
 from vaultwire.markdown.yaml_core import PropertyValue
 
 
@@ -23,18 +23,37 @@ class NewNoteInView:
 
 
 def new_note_in(base: Base, view: View) -> NewNoteInView:
-    """Return what a new note needs to meet the filters of a base and of its view, as far as they say it."""
-    found = NewNoteInView()
-    tags: list[str] = []
+    """Return what a new note needs to meet the filters of a base and of its view, as far as they say it.
+
+    The first value that a property must equal counts. Names of properties that differ only in case are one property.
+    """
+    asked = _Asked()
     for node in (*_all_of(base.filter), *_all_of(view.filter)):
         if isinstance(node, Binary) and node.operator == "==":
-            _equality(node, found)
+            _equality(node, asked)
         elif isinstance(node, Call) and isinstance(node.function, Member):
-            _call(node.function, node.arguments, found, tags)
-    if tags:
-        given = found.properties.get("tags")
-        found.properties["tags"] = list(dict.fromkeys([*(given if isinstance(given, list) else []), *tags]))
-    return found
+            _call(node.function, node.arguments, asked)
+    if asked.tags:
+        name = next((name for name in asked.properties if name.casefold() == "tags"), "tags")
+        given = asked.properties.get(name)
+        texts = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, str)]
+        asked.properties[name] = list(dict.fromkeys([*texts, *asked.tags]))
+    return NewNoteInView(asked.properties, _one_folder(asked.folders))
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What the filters ask for, in their order."""
+
+    properties: dict[str, PropertyValue] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+
+    def give(self, name: str, value: PropertyValue) -> None:
+        """Give a property its value, unless it has one. A filter that asks only for the property gives None."""
+        known = next((known for known in self.properties if known.casefold() == name.casefold()), name)
+        if self.properties.get(known) is None:
+            self.properties[known] = value
 
 
 def _all_of(wanted: Filter | None) -> Iterator[Node]:
@@ -53,38 +72,48 @@ def _all_of(wanted: Filter | None) -> Iterator[Node]:
                 yield node
 
 
-def _equality(node: Binary, found: NewNoteInView) -> None:
+def _equality(node: Binary, asked: _Asked) -> None:
     for side, other in ((node.left, node.right), (node.right, node.left)):
-        name, is_constant = property_name(side), isinstance(other, (Literal, ListLiteral))
-        if name and is_constant:
-            found.properties.setdefault(name, _constant(other))
-        elif isinstance(side, Member) and side.name == "folder" and _is_file(side.of) and isinstance(other, Literal):
-            found.folder = _folder(str(other.value), found.folder)
+        name = property_name(side)
+        if name == "file.tags":
+            constant = _constant(other)
+            if isinstance(constant, list):
+                asked.tags += [each.removeprefix("#") for each in constant if isinstance(each, str)]
+        elif name:
+            constant = _constant(other)
+            if constant is not None or (isinstance(other, Literal) and other.value is None):
+                asked.give(name, constant)  # an empty property equals null
+        elif isinstance(side, Member) and side.name == "folder" and _is_file(side.of):
+            folder = _constant(other)
+            if isinstance(folder, str):
+                asked.folders.append(folder.strip("/"))
 
 
-def _call(function: Member, arguments: tuple[Node, ...], found: NewNoteInView, tags: list[str]) -> None:
+def _call(function: Member, arguments: tuple[Node, ...], asked: _Asked) -> None:
     texts = [each.value for each in arguments if isinstance(each, Literal) and isinstance(each.value, str)]
     if len(texts) != len(arguments) or not texts:
         return
     if not _is_file(function.of):
         if function.name == "contains" and property_name(function.of) in ("tags", "file.tags"):
-            tags.append(texts[0].removeprefix("#"))
+            asked.tags.append(texts[0].removeprefix("#"))
     elif function.name == "inFolder":
-        found.folder = _folder(texts[0], found.folder)
+        asked.folders += [folder] if (folder := texts[0].strip("/")) else []  # every file is in the vault's own folder
     elif function.name == "hasProperty":
-        found.properties.setdefault(texts[0], None)
+        asked.give(texts[0], None)
     elif function.name == "hasTag" and len(texts) == 1:
-        tags.append(texts[0].removeprefix("#"))
+        asked.tags.append(texts[0].removeprefix("#"))
+
+
+def _one_folder(folders: list[str]) -> str | None:
+    """Return the deepest folder, if it is in all others; None if no folder is asked for, or none meets all filters."""
+    deepest = max(folders, key=len, default=None)
+    if deepest is None or not all(f"{deepest}/".startswith(f"{folder}/") for folder in folders if folder):
+        return None
+    return deepest
 
 
 def _is_file(node: Node) -> bool:
     return isinstance(node, Name) and node.name == "file"
-
-
-def _folder(text: str, before: str | None) -> str:
-    """Return the deeper of two folders: both filters must hold."""
-    folder = text.strip("/")
-    return before if before is not None and len(before) > len(folder) else folder
 
 
 def property_name(node: Node) -> str:
@@ -103,7 +132,12 @@ def property_name(node: Node) -> str:
 
 
 def _constant(node: Node) -> PropertyValue:
+    """Return the value that an expression is in every note; None if it is none, as ``null`` is."""
     if isinstance(node, ListLiteral):
-        return [_constant(each) for each in node.items]
+        items = [_constant(each) for each in node.items]
+        return None if None in items else items
+    if isinstance(node, Unary) and node.operator == "-":
+        number = _constant(node.operand)
+        return -number if isinstance(number, (int, float)) and not isinstance(number, bool) else None
     value = node.value if isinstance(node, Literal) else None
     return int(value) if isinstance(value, float) and value.is_integer() else value
