@@ -14,7 +14,9 @@ from support.bases import recorded, recorded_row
 from vaultwire.bases.base import Broken
 from vaultwire.bases.base_file import NotABaseError, read_base, read_expression
 from vaultwire.bases.evaluation import evaluate
-from vaultwire.bases.functions.table import FIELDS, GLOBALS, LAMBDAS, METHODS
+from vaultwire.bases.functions.files import FILE_FIELDS
+from vaultwire.bases.functions.numbers import DATE_FIELDS, DURATION_FIELDS
+from vaultwire.bases.functions.table import GLOBALS, LAMBDAS, METHODS
 from vaultwire.bases.lexer import SyntaxProblem
 from vaultwire.bases.parser import parse
 from vaultwire.bases.printer import to_text
@@ -65,7 +67,7 @@ _NAMES = [
     "value",
     "index",
 ]
-_MEMBERS = sorted({*(each for fields in FIELDS.values() for each in fields), "price", "label", "nothing"})
+_MEMBERS = sorted({*FILE_FIELDS, *DATE_FIELDS, *DURATION_FIELDS, "length", "price", "label", "nothing"})
 _METHODS = sorted({*(each for functions in METHODS.values() for each in functions), *LAMBDAS, "toString", "isType"})
 _BINARY = ["+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||"]
 _LEAVES: st.SearchStrategy[Node] = st.one_of(

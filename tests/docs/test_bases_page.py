@@ -5,9 +5,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from vaultwire.bases.functions.files import FILE_FIELDS
 from vaultwire.bases.functions.globals import ANY
-from vaultwire.bases.functions.table import FIELDS, GLOBALS, LAMBDAS, METHODS
+from vaultwire.bases.functions.numbers import DATE_FIELDS, DURATION_FIELDS
+from vaultwire.bases.functions.table import GLOBALS, LAMBDAS, METHODS
 
+FIELDS = {
+    "String": ("length",),
+    "List": ("length",),
+    "Date": DATE_FIELDS,
+    "Duration": DURATION_FIELDS,
+    "File": FILE_FIELDS,
+}
 PAGE = Path(__file__).parents[2] / "docs" / "bases.md"
 
 
@@ -20,4 +29,5 @@ def test_the_page_has_every_function_and_field() -> None:
     assert written.pop("no value") == (set(), set(GLOBALS))
     for of, functions in METHODS.items():
         more = set(LAMBDAS) if of == "List" else set()
-        assert written[of] == (set(FIELDS.get(of, ())), set(functions) | more), of
+        fields = set(FIELDS.get(of, ()))
+        assert written[of] == (fields, set(functions) | more), of

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from vaultwire.bases.errors import CellError
 from vaultwire.bases.row import Row
-from vaultwire.bases.texts import number_text, text_of, type_name
+from vaultwire.bases.texts import text_of, type_name
 from vaultwire.bases.values import Value
 
 Function: TypeAlias = Callable[[Value, Sequence[Value], Row], Value]
@@ -51,6 +51,3 @@ def items(value: Value) -> Sequence[Value]:
 def is_list(value: Value) -> bool:
     """Tell whether a value is a list."""
     return isinstance(value, Sequence) and not isinstance(value, (str, Mapping))
-
-
-__all__ = ["Function", "argument", "is_list", "items", "number", "number_text", "text", "whole"]

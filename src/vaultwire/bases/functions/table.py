@@ -1,14 +1,14 @@
-"""All functions and fields by the type that has them."""
+"""All functions by the type that has them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from vaultwire.bases.functions.arguments import Function
-from vaultwire.bases.functions.files import FILE, FILE_FIELDS, LINK
+from vaultwire.bases.functions.files import FILE, LINK
 from vaultwire.bases.functions.globals import ANY, CHOICE, GLOBAL
 from vaultwire.bases.functions.lists import LIST, OBJECT
-from vaultwire.bases.functions.numbers import DATE, DATE_FIELDS, DURATION, DURATION_FIELDS, NUMBER
+from vaultwire.bases.functions.numbers import DATE, DURATION, NUMBER
 from vaultwire.bases.functions.strings import REGEXP, STRING
 
 # What a list's function evaluates for each item, with ``value`` and ``index``, ``reduce`` with ``acc``, too.
@@ -23,13 +23,6 @@ METHODS: Mapping[str, Mapping[str, Function]] = {
     "Link": LINK,
     "File": FILE,
     "Regexp": REGEXP,
-}
-FIELDS: Mapping[str, tuple[str, ...]] = {
-    "String": ("length",),
-    "List": ("length",),
-    "Date": tuple(DATE_FIELDS),
-    "Duration": tuple(DURATION_FIELDS),
-    "File": tuple(FILE_FIELDS),
 }
 GLOBALS: tuple[str, ...] = (*GLOBAL, CHOICE)
 
