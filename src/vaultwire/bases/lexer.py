@@ -87,3 +87,9 @@ def _ends_value(tokens: list[Token]) -> bool:
         return False
     last = tokens[-1]
     return last.value in _ENDS_VALUE if last.kind == "operator" else True
+
+
+def end_of_token(text: str, start: int) -> int:
+    """Return where the token that begins at ``start`` ends. For a name or a text."""
+    found = _TOKEN.match(text, start)
+    return start if found is None else found.end()

@@ -102,7 +102,7 @@ def rename_property(
     vault: Vault, progress: Progress, /, old: Name, new: Name, dry_run: DryRun = False
 ) -> Outcome[Renamed]:
     """Rename a property in every note that has it, also in those the vault excludes from searches. Values, order and
-    everything else stay as they are.
+    everything else stay as they are. Bases that name it follow.
 
     If a note has both, or its frontmatter is broken, nothing is renamed and the error names the notes.
 
@@ -111,8 +111,9 @@ def rename_property(
         new: Its new name.
     """
     plan, done = vault.arranging.rename_property(old, new, progress, dry_run=dry_run)
-    data = Renamed(**to_changed(done), places=len(plan.steps) + done.unread)
+    data = Renamed(**to_changed(done), places=len(plan.steps) - plan.bases + done.unread)
     what = f"renamed property {plan.old} to {plan.new} in {counted(data['places'], 'note')}"
+    what += f" and {counted(plan.bases, 'base')}" if plan.bases else ""
     return Outcome(change_texts(done, what, data), data)
 
 

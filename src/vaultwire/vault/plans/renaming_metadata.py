@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from vaultwire.bases.property_renaming import NotRenamedError, rename_in_base
 from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.property_edits import PropertyEditError, rename_property
 from vaultwire.markdown.tag_spans import TagError, check_tag, rename_tag, renamed_tag, tag_spans
 from vaultwire.vault.changes.change import Step, Write, edit_of
 from vaultwire.vault.disk.note_text import edited_bytes, plain_text
-from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.disk.paths import BASE_SUFFIX, fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.rows import NameEndsWith
 from vaultwire.vault.links.sections import parse_structure
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.heading_links import NewSubpath, new_heading_subpaths, with_heading_links
@@ -53,9 +55,11 @@ class TagPlan(NamedTuple):
 
 
 class PropertyPlan(NamedTuple):
-    """The steps of renaming a property, one for each note, and how many notes had the new name before.
+    """The steps of renaming a property, one for each note and then one for each base that names it, and how many notes had the
+    new name before.
 
-    ``excluded`` and ``unchanged`` are as in ``TagPlan``.
+    ``excluded`` and ``unchanged`` are as in ``TagPlan``. ``bases``: how many of the steps are those of bases; ``skipped``:
+    bases that name the property and stay, with the reason.
     """
 
     old: str
@@ -64,6 +68,8 @@ class PropertyPlan(NamedTuple):
     in_use: int
     excluded: int
     unchanged: list[Problem]
+    bases: int
+    skipped: list[Problem]
 
 
 def plan_rename_tag(context: PlanContext, old: str, new: str) -> TagPlan:
@@ -114,8 +120,8 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPl
 
     All notes or none: raises VaultError (INVALID_ARGUMENTS) if no note has it, and, with every such note in ``details``,
     where a note's frontmatter is broken or has the new name already; those of reading a note. The type Obsidian knows for
-    the name stays with the old one: it is in ``.obsidian/types.json``, and there nothing is ever written. Bases that name
-    the property stay as they are too.
+    the name stays with the old one: it is in ``.obsidian/types.json``, and there nothing is ever written. ``.base`` files
+    that name the property follow; ``base`` blocks in notes stay as they are.
     """
     index, progress = context.index, context.progress
     old, new = old.strip(), new.strip()
@@ -133,7 +139,33 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPl
     )
     in_use = index.properties(new, None, progress) if fold(old) != fold(new) else []
     in_use_notes = sum(used.notes for used in in_use)
-    return PropertyPlan(old, new, [*found.steps], in_use_notes, found.excluded, found.unchanged)
+    bases, skipped = _rename_in_bases(context, old, new)
+    return PropertyPlan(
+        old, new, [*found.steps, *bases], in_use_notes, found.excluded, found.unchanged, len(bases), skipped
+    )
+
+
+def _rename_in_bases(context: PlanContext, old: str, new: str) -> tuple[list[Write], list[Problem]]:
+    """Return the edits of bases that name the property, and those bases that cannot be changed.
+
+    A base that stays breaks no note, so it refuses nothing: it is reported.
+    """
+    steps: list[Write] = []
+    skipped: list[Problem] = []
+    for base in context.index.rows.find(NameEndsWith(BASE_SUFFIX), context.progress):
+        context.progress.check()
+        try:
+            data = context.files.read(base.path).data
+            after = edited_bytes(data, lambda text: rename_in_base(text, old, new))
+        except (NotRenamedError, PropertyEditError) as error:
+            skipped.append(Problem(base.path, str(error)))
+            continue
+        except VaultError as error:
+            skipped.append(Problem(base.path, f"cannot be read: {error.message}"))
+            continue
+        if after != data:
+            steps.append(edit_of(context.files, base.path, data, after))
+    return steps, skipped
 
 
 class _Renamed(NamedTuple):
