@@ -63,7 +63,7 @@ def test_a_base_without_mistakes_has_no_findings(tmp_path: Path) -> None:
 formulas: {a: 'list(status).map(value + index).join("-")', b: formula.a}
 summaries: {longest: values.map(value.length).max()}
 views:
-  - {type: table, name: V, order: [file.name, status, formula.b], summaries: {status: longest, formula.b: filled}}
+  - {type: table, name: V, order: [file.name, status, tags, formula.b], summaries: {status: longest, formula.b: filled}}
 """
     assert findings(tmp_path, base) == []
 

@@ -21,6 +21,9 @@ _METHODS = frozenset((*ANY, *LAMBDAS, *(name for functions in METHODS.values() f
 # Names with a meaning of their own; ``value``, ``index``, ``acc`` only within functions of lists, which is not looked into.
 _OWN = frozenset(("file", "this", "note", "property", "formula", "value", "index", "acc", "values"))
 
+# Obsidian's own properties mean something though no note has them yet.
+_WELL_KNOWN = frozenset(("tags", "aliases", "cssclasses"))
+
 
 class BaseProblem(NamedTuple):
     """Something wrong: the line of the file, and what is wrong there. ``is_error``: nothing of the base can be shown."""
@@ -132,7 +135,7 @@ class _Checker:
         if kind == "file":
             fields = ", ".join(FILE_FIELDS)
             return "" if name.split(".", maxsplit=1)[0] in FILE_FIELDS else f"A file has no {name!r}. It has: {fields}."
-        is_there = name.casefold() in self._properties
+        is_there = name.casefold() in _WELL_KNOWN or name.casefold() in self._properties
         return "" if is_there else f"No note has the property {name!r}."
 
 

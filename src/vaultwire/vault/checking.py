@@ -16,6 +16,8 @@ from vaultwire.vault.links.checks import BROKEN_BASE, UNREADABLE, Checked, Check
 from vaultwire.vault.links.note_lookup import locate, locate_folder
 from vaultwire.vault.value_types import Progress, VaultPath
 
+# Each view is a query. A base with more views than this was not written by a person.
+_MOST_VIEWS = 50
 BASE_PROBLEM, EMPTY_VIEW = "base-problem", "empty-view"
 
 
@@ -105,7 +107,8 @@ class Checking:
     def _empty_views(self, path: VaultPath, text: str, progress: Progress) -> list[Finding]:
         lines = text.split("\n")
         found: list[Finding] = []
-        for view in self._bases.views(BaseSource(path), progress):
+        for view in self._bases.views(BaseSource(path), progress)[:_MOST_VIEWS]:
+            progress.check()
             if self._bases.query(BaseSource(path), view.name, progress=progress).total == 0:
                 line = next((number for number, each in enumerate(lines, 1) if view.name in each), 1)
                 found.append(
