@@ -86,6 +86,14 @@ def test_a_new_note_has_what_the_filters_ask_for(vault: Vault, root: Path) -> No
     assert "status: late" in (root / "Tasks/New 1.md").read_text()
 
 
+@pytest.mark.parametrize("value", ['"3"', "3", "true", '"true"', '"2026-01-01"', '["a", "b"]', "null", '"[[Plan]]"'])
+def test_a_new_note_is_in_its_view_whatever_the_type(vault: Vault, root: Path, value: str) -> None:
+    (root / "Typed.base").write_text(f"views: [{{type: table, name: T, filters: 'note.kind == {value}'}}]")
+    made = call(vault, "create_note_in_view", base="Typed", name="New")
+    rows = call(vault, "query_base", base="Typed").data["rows"]
+    assert made.data["path"] in [row["path"] for row in rows], (root / made.data["path"]).read_text()
+
+
 @pytest.mark.parametrize(
     ("filters", "properties", "folder"),
     [

@@ -37,6 +37,7 @@ CHANGING = {
 }
 OF_APP: dict[str, dict[str, Any]] = {
     "obsidian_create_note": {"name": "Made", "content": "x"},
+    "obsidian_create_in_base": {"path": "Projects.base", "name": "Made"},
     "obsidian_append_note": {"file": "Home", "content": "x"},
     "obsidian_prepend_note": {"file": "Home", "content": "x"},
     "obsidian_move_note": {"file": "Home", "to": "Archive/Home.md"},

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, cast
 
-from vaultwire.bases.new_notes import new_note_in
 from vaultwire.toolkit.argument_types import DryRun, Name, OptionalName
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.changes import ChangedNote, change_texts, to_changed
 from vaultwire.tools.making import MadeFile, made_outcome
 from vaultwire.tools.revising import Values, to_given
-from vaultwire.vault.base_queries.bases import find_view
 from vaultwire.vault.base_queries.results import BaseSource
-from vaultwire.vault.disk.paths import is_note
+from vaultwire.vault.disk.paths import fold, is_note
+from vaultwire.vault.editing.revising import given_as
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.value_types import Progress
@@ -98,9 +97,10 @@ def create_note_in_view(
         properties: More of them, or other values: {"status": "open", "tags": ["a"]}
         template: Name of a note in the person's templates folder.
     """
-    _, found = vault.bases.read(BaseSource(base, block), progress)
-    wanted = new_note_in(found, find_view(found, view))
-    given = to_given({**wanted.properties, **(properties or {})})
+    wanted = vault.bases.new_note(BaseSource(base, block), view, progress)
+    own = {fold(each) for each in properties or {}}
+    given = [given_as(each, value) for each, value in wanted.properties.items() if fold(each) not in own]
+    given += to_given(properties or {})
     text = vault.revising.with_properties(content, given, progress) if given else content
     path = name if "/" in name or wanted.folder is None else f"{wanted.folder}/{name}"
     made = vault.making.create(NewNote(path, text, template, "", "number"), progress, dry_run=dry_run)

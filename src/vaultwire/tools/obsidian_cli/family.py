@@ -13,6 +13,7 @@ from vaultwire.vault.vault import Vault
 
 _FAMILY = (
     app_notes.obsidian_create_note,
+    app_notes.obsidian_create_in_base,
     app_notes.obsidian_read_note,
     app_notes.obsidian_append_note,
     app_notes.obsidian_prepend_note,

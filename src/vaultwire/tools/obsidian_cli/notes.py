@@ -92,6 +92,21 @@ def obsidian_create_note(
     return _created("Created" if placed.is_new else "Overwrote", placed)
 
 
+@app_tool(title="Create note in a base in Obsidian")
+def obsidian_create_in_base(
+    obsidian: Obsidian, progress: Progress, /, path: Name, name: Name, view: OptionalName = "", content: str = ""
+) -> Outcome[CreatedNote]:
+    """Create a note that a base shows, with the properties that its filters ask for. A name that is taken gets a number.
+
+    Args:
+        path: The base's exact path, such as "Books.base".
+        name: Note name (without .md extension) or exact path
+        view: The view's name. Empty for the first one.
+        content: Initial note content (markdown)
+    """
+    return _created("Created", obsidian.create_in_base(path, view, name, content, progress))
+
+
 @app_tool(title="Read note in Obsidian", read_only=True)
 def obsidian_read_note(
     obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""

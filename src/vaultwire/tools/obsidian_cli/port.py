@@ -119,6 +119,9 @@ class Obsidian(Protocol):
     def base_views(self, path: str, progress: Progress, /) -> list[tuple[str, str]]:
         """Return name and type of a base's views."""
 
+    def create_in_base(self, path: str, view: str, name: str, content: str, progress: Progress, /) -> Placed:
+        """Make a note that a view of a base shows; return its path."""
+
     def history(self, path: VaultPath, progress: Progress, /) -> list[tuple[int, str]]:
         """Return number and label of a note's earlier versions."""
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from vaultwire.bases.base import Base, View
 from vaultwire.bases.base_file import NotABaseError, read_base
+from vaultwire.bases.new_notes import NewNoteInView, new_note_in
 from vaultwire.vault.base_queries import sources
 from vaultwire.vault.base_queries.explaining import explain
 from vaultwire.vault.base_queries.host import VaultHost
@@ -148,6 +149,12 @@ class Bases:
             [*query.base.problems],
             path,
         )
+
+    def new_note(self, source: BaseSource, view: str, progress: Progress = NO_PROGRESS) -> NewNoteInView:
+        """Return what a new note needs to be in a view. Raises VaultError as ``query`` does."""
+        place = sources.read_source(self._files, self._index, source, progress)
+        base = _read(place)
+        return new_note_in(base, find_view(base, view or place.view))
 
     def host(self, progress: Progress = NO_PROGRESS) -> VaultHost:
         """Return what tells where the links in cells lead."""

@@ -282,6 +282,18 @@ def apply_diff(path: VaultPath, text: str, diff: str, progress: Progress = NO_PR
         raise VaultError(INVALID_ARGUMENTS, f"diff: {error}", argument="diff") from None
 
 
+def given_as(name: str, value: PropertyValue) -> GivenProperty:
+    """Return a property given with its type: the text "3" stays a text, whatever YAML would read in it."""
+    if isinstance(value, list):
+        texts = [str(each).lower() if isinstance(each, bool) else str(each) for each in value if each is not None]
+        return GivenProperty(name, None, texts, "auto")
+    if value is None or isinstance(value, dict):
+        return GivenProperty(name, None, None, "empty")
+    if isinstance(value, bool):
+        return GivenProperty(name, str(value).lower(), None, "checkbox")
+    return GivenProperty(name, str(value), None, "text" if isinstance(value, str) else "number")
+
+
 def to_value(given: GivenProperty, types: Mapping[str, str], today: date) -> PropertyValue:
     """Return the value that a property gets. Raises VaultError (INVALID_ARGUMENTS) for text that is not of its kind.
 
