@@ -6,7 +6,6 @@ Built as ``vaultwire.app`` builds it, guard included.
 from __future__ import annotations
 
 import sys
-from functools import partial
 
 from bench.noop_server import noop
 
@@ -31,7 +30,7 @@ def main() -> None:
         print(url, flush=True)
 
     network.serve_http(
-        handlers, partial(app.make_session, config, handlers), make_network_config(config, port=0), on_ready, Limits()
+        handlers, app.session_maker(config, handlers), make_network_config(config, port=0), on_ready, Limits()
     )
 
 

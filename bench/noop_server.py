@@ -42,7 +42,7 @@ def main() -> None:
     config = make_config(sys.argv[1])
     vault = engine.open_vault(config)
     handlers = Handlers(Toolset(lambda: [describe(noop)], lambda: [noop]), lambda: vault, Policy())
-    stdio.run(app.make_session(config, handlers), handlers)
+    stdio.run(app.session_maker(config, handlers)(None), handlers)
 
 
 if __name__ == "__main__":

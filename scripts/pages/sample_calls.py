@@ -118,6 +118,10 @@ CALLS: dict[str, SampleCall] = {
     "query_base": SampleCall({"yaml": _BASE}),
     "set_properties_in_view": SampleCall({"base": "Projects.base", "set": {"reviewed": True}}),
     "create_note_in_view": SampleCall({"base": "Projects.base", "view": "Waiting", "name": "Pond"}),
+    "edit_base": SampleCall(
+        {"base": "Projects.base", "views": [{"name": "Done", "set": {"type": "table", "filters": 'status == "done"'}}]}
+    ),
+    "create_base": SampleCall({"path": "Garden", "search": "tag:#garden"}),
     "edit_canvas": SampleCall(
         {
             "path": "Board",

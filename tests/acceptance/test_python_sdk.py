@@ -59,6 +59,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "read_canvas": {"path": "Board"},
     "set_properties_in_view": {"base": "Some.base", "set": {"seen": True}, "dry_run": True},
     "create_note_in_view": {"base": "Some.base", "dry_run": True},
+    "edit_base": {"base": "Some.base", "set": {"formulas": {"one": "1"}}, "dry_run": True},
+    "create_base": {"path": "New", "search": "tag:#a", "dry_run": True},
     "query_base": {"yaml": "views: [{type: table, name: All}]"},
     "edit_canvas": {"path": "Board", "edits": [{"action": "add", "text": "An idea"}]},
     "move_note": {"path": "Fresh", "to": "Moved"},
@@ -175,7 +177,8 @@ def test_the_client_lists_completes_and_reads_resources(server: StdioServerParam
                 (contents,) = (await client.read_resource(resource.uri)).contents
                 assert isinstance(contents, TextResourceContents)
                 assert len(contents.text.encode()) == resource.size
-            (template,) = (await client.list_resource_templates()).resource_templates
+            template, views = (await client.list_resource_templates()).resource_templates
+            assert views.uri_template == template.uri_template.replace("{+path}", "{+base}{#view}")
             reference = ResourceTemplateReference(uri=template.uri_template)
             completed = await client.complete(reference, {"name": "path", "value": "alp"}, {"other": "x"})
             assert completed.completion.values == ["Projects/Alpha.md"]
@@ -183,6 +186,28 @@ def test_the_client_lists_completes_and_reads_resources(server: StdioServerParam
             assert "fox" in str(await client.read_resource(uri))
             with pytest.raises(MCPError, match="Resource not found"):
                 await client.read_resource(template.uri_template.replace("{+path}", "Nowhere.md"))
+
+    anyio.run(converse)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_client_completes_and_reads_a_view_of_a_base(reach: Reach, mode: str, tmp_path: Path) -> None:
+    write_vault(tmp_path, '=== Books.base\nfilters: file.ext == "md"\nviews: [{type: table, name: "To read #1"}]\n')
+    server = reach()
+
+    async def converse() -> None:
+        async with Client(server, mode=mode, read_timeout_seconds=30) as client:
+            _, views = (await client.list_resource_templates()).resource_templates
+            reference = ResourceTemplateReference(uri=views.uri_template)
+            base = (await client.complete(reference, {"name": "base", "value": "boo"})).completion.values
+            view = await client.complete(reference, {"name": "view", "value": ""}, {"base": base[0]})
+            assert (base, view.completion.values) == (["Books.base"], ["To read #1"])
+            (uri,) = [each.uri for each in (await client.list_resources()).resources if "#" in str(each.uri)]
+            assert str(uri).endswith("/Books.base#To%20read%20%231")
+            (contents,) = (await client.read_resource(uri)).contents
+            assert isinstance(contents, TextResourceContents)
+            assert contents.mime_type == "text/markdown"
+            assert contents.text.startswith("# Books.base: To read #1\n")
 
     anyio.run(converse)
 

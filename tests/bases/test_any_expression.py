@@ -177,6 +177,7 @@ def test_a_mistake_is_named_at_its_character(text: str, words: str, position: in
         '"' + "a" * 300 + '".matches("x")',
         "[1,2,3,4,5,6,7,8,9].map([1,2,3,4,5,6,7,8,9].map([1,2,3,4,5,6,7,8,9].map([1,2,3,4,5,6,7,8,9].map([1,2,3,4,5,6,7,8,9].map(1)))))",
         '/^(a|aa)+$/.matches("' + "a" * 60 + 'b")',
+        '"x".repeat(2000).split("").map(/^(a|aa)+$/.matches("' + "a" * 24 + 'b"))',
         'date("9999-12-31") + "1d"',
         'date("2026-01-01") - "99999y"',
     ],

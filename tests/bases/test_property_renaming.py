@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from support.calls import call
 from support.vaults import open_vault, write_vault
-from vaultwire.bases.base_file import read_base
+from vaultwire.bases.base_file import read_base, read_expression
 from vaultwire.bases.property_renaming import NotRenamedError, rename_in_base, rename_in_expression
+from vaultwire.markdown.yaml_core import read_yaml
 
 BASE = """# my base
 filters:
@@ -38,6 +39,15 @@ views:
     filters: file.hasProperty('status') && this.status == file.properties.status
     odd: status
 """
+
+
+def text_in(base: str, formula: str) -> str:
+    """Return the text of a formula as YAML has it."""
+    formulas = read_yaml(base, 1).values["formulas"]
+    assert isinstance(formulas, dict)
+    return str(formulas[formula])
+
+
 RENAMED = """# my base
 filters:
   and:
@@ -90,6 +100,7 @@ def test_a_name_that_is_no_word_stands_in_brackets_and_quotes() -> None:
         ("this.a.a", "this.b.a"),
         ("A == 1", "b == 1"),
         ("a ==", "a =="),
+        ("list(1).reduce(acc + a, a)", "list(1).reduce(acc + b, b)"),
     ],
 )
 def test_only_the_property_itself_is_renamed(text: str, after: str) -> None:
@@ -99,20 +110,72 @@ def test_only_the_property_itself_is_renamed(text: str, after: str) -> None:
 def test_names_of_items_in_lists_stay() -> None:
     assert rename_in_expression("value + list(1).map(value)", "value", "b") == "b + list(1).map(value)"
     assert rename_in_expression("a + 1", "a", "value") == 'note["value"] + 1'
+    assert rename_in_expression("list(1).reduce(acc, acc)", "acc", "b") == "list(1).reduce(acc, b)"
+
+
+def test_the_file_of_this_stays_and_so_do_the_values_of_a_summary() -> None:
+    assert rename_in_expression("this.file.name + this['file'] + note.file", "file", "doc") == (
+        "this.file.name + this['file'] + note.doc"
+    )
+    base = "formulas:\n  a: values\nsummaries:\n  b: values.mean()\n"
+    assert rename_in_base(base, "values", "x") == base.replace("a: values", "a: x")
+
+
+def test_anchors_and_tags_before_a_text_stay() -> None:
+    base = "filters: &all !!str status == 1\nviews:\n  - filters: *all\n"
+    assert rename_in_base(base, "status", "state") == base.replace("status", "state")
+
+
+def test_a_base_with_many_texts_is_renamed_in_proportion_to_its_length() -> None:
+    base = f"views:\n  - order: [{', '.join(['a', 'b'] * 25_000)}]\n"
+    assert rename_in_base(base, "b", "c").count("c") == 25_000
 
 
 @pytest.mark.parametrize(
     ("base", "why"),
     [
-        ("formulas:\n  a: >\n    status\n    + 1\n", "folded text"),
+        ("formulas:\n  a: >\n    1\n      + status\n", "folded text"),
         ("formulas: [status: : x", "is not YAML"),
         ("filters: status\n" + "# x\n" * 60_000, "has more than"),
         ("filters: status\r\nformulas: {a: status}\n", "mixes line ends"),
+        ("properties:\n  note.status: {}\n  note.state: {}\n", "has 'state' beside 'status' already"),
     ],
 )
 def test_a_base_that_cannot_follow_is_refused(base: str, why: str) -> None:
     with pytest.raises(NotRenamedError, match=why):
         rename_in_base(base, "status", "state")
+
+
+@pytest.mark.parametrize("head", [">", ">-", ">+", ">2", "> # why"])
+@pytest.mark.parametrize("ends", ["\n", "\n\n\n", ""])
+def test_a_folded_formula_keeps_its_lines(head: str, ends: str) -> None:
+    base = (
+        f"formulas:\n  a: {head}\n    if(status,\n    note.status  +\n    'status',\n\n\n    note['my status']\n"
+        f"    + status){ends}"
+    )
+    if ends:
+        base += "views:\n  - {type: table, name: V}\n"
+    after = base.replace("if(status", "if(state").replace("note.status", "note.state").replace("+ status", "+ state")
+    assert rename_in_base(base, "status", "state") == after
+    assert rename_in_base(base.replace("\n", "\r\n"), "status", "state") == after.replace("\n", "\r\n")
+    mine = base.replace("my status", "my own")
+    assert rename_in_base(base, "my status", "my own") == mine
+    assert read_base(after).formulas.keys() == {"a"}
+
+
+@given(
+    st.lists(st.sampled_from(["status", "+", " ", "\n    ", "\n\n    ", "\n      ", "'status'", "1", "note.status"]))
+)
+def test_a_folded_text_is_renamed_right_or_not_at_all(pieces: list[str]) -> None:
+    base = f"formulas:\n  a: >\n    {''.join(pieces)}\n  b: status\n"
+    try:
+        after = rename_in_base(base, "status", "state")
+    except NotRenamedError:
+        return
+    before = read_base(base).formulas
+    assert read_base(after).formulas == {
+        name: read_expression(rename_in_expression(text_in(base, name), "status", "state")) for name in before
+    }
 
 
 _VALUES = st.sampled_from(["", "open", "done", "3", "[a, b]", "2026-01-01", "'[[Note 1]]'"])

@@ -132,7 +132,7 @@ def check_offers(seen: dict[str, Any], speaking: Speaking) -> None:
     assert {ROOT + "Alpha.md", ROOT + "Beta.md"} <= set(seen["resources"])
     if speaking.generation == "client":  # it goes through all pages by itself
         assert len(seen["resources"]) > MANY
-    assert seen["templates"] == [ROOT + "{+path}"]
+    assert seen["templates"] == [ROOT + "{+path}", ROOT + "{+base}{#view}"]
     assert seen["resource"]["contents"] == [{"uri": ROOT + "Alpha.md", "mimeType": "text/markdown", "text": ALPHA}]
     assert "Resource not found" in seen["noResource"]["message"]
     assert seen["prompts"] == ["summarize_note", "daily_review", "find_related"]

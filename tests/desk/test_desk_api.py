@@ -67,7 +67,7 @@ def test_a_hunk_a_text_lines_and_the_rendered_note_can_be_asked_for(server: Serv
     assert desk.get("hunks", id="c1", file=0, **{"from": 0}).status == 200
     assert desk.get("note", path="Plan.md").json["path"] == "Plan.md"
     assert desk.get("search", q="two").status == 200
-    for route in ("graph", "activity", "problems"):
+    for route in ("graph", "activity", "problems", "bases"):
         assert desk.get(route).status == 200, route
 
 
@@ -182,3 +182,21 @@ def test_numbers_of_thousands_of_digits_are_refused(server: Serving, vault: Path
     assert desk.get("item", vault="vault", id=f"c{many}").status == 400
     assert desk.post("decide", vault="vault", id=f"p{many}", action="accept").status == 400
     assert desk.post("decide", vault="vault", id="c1", action="accept", edited={many: "x"}).status == 400
+
+
+def test_bases_their_rows_reasons_and_pictures_can_be_asked_for(server: Serving, vault: Path) -> None:
+    (vault / "All.base").write_text("views: [{type: cards, name: Notes, order: [file.name], image: cover}]\n")
+    (vault / "pic.png").write_bytes(PNG)
+    (vault / "page.png").write_bytes(b"<html>")
+    desk = Desk(server, vault)
+    assert [each["path"] for each in desk.get("bases").json["bases"]] == ["All.base"]
+    shown = desk.get("base", path="All.base", view="Notes", sort="-file.name", filter="plan", limit=1, offset=0).json
+    assert [row["path"] for row in shown["rows"]] == ["Plan.md"]
+    assert desk.get("base", path="No.base").json["problem"]
+    assert desk.get("base", path="All.base", limit="many").status == 400
+    assert desk.get("base_why", path="All.base", note="Plan").json["is_in"] is True
+    assert desk.get("picture", path="pic.png").headers["content-type"] == "image/png"
+    assert desk.get("picture", path="pic.png").headers["content-security-policy"].startswith("sandbox")
+    for path, status in (("page.png", 404), ("no.png", 404), ("Plan.md", 400), ("../pic.png", 400), ("", 400)):
+        assert desk.get("picture", path=path).status == status, path
+    assert desk.post("base", path="All.base").status == 405

@@ -18,6 +18,10 @@ from vaultwire.desk.events import Events
 from vaultwire.vault.errors import JOURNAL_FAILED, VaultError
 
 
+async def _counts(_: str) -> dict[str, Any]:
+    return {"waiting": 1, "unreviewed": 2}
+
+
 def test_pages_are_told_of_changes_after_a_look_that_failed() -> None:
     looks = iter([0, OSError(), VaultError(JOURNAL_FAILED, "x"), 1])
 
@@ -27,11 +31,8 @@ def test_pages_are_told_of_changes_after_a_look_that_failed() -> None:
             raise found
         return {"vault": found}
 
-    async def counts(_: str) -> dict[str, Any]:
-        return {"waiting": 1, "unreviewed": 2}
-
     async def run() -> bytes:
-        events, told = Events(look, counts), asyncio.Event()
+        events, told = Events(look, _counts), asyncio.Event()
         sent: list[bytes] = []
 
         async def send(data: bytes) -> None:
@@ -46,6 +47,37 @@ def test_pages_are_told_of_changes_after_a_look_that_failed() -> None:
         return b"".join(sent)
 
     assert b'"waiting": 1' in asyncio.run(asyncio.wait_for(run(), 30))
+
+
+def test_a_page_is_open_only_once_changes_are_looked_for() -> None:
+    async def run() -> None:
+        stamps, asked, first = ["before"], asyncio.Event(), asyncio.Event()
+        opened, told = asyncio.Event(), asyncio.Event()
+        sent: list[bytes] = []
+
+        async def look() -> dict[str, Hashable]:
+            found = stamps[0]
+            asked.set()
+            await first.wait()
+            return {"vault": found}
+
+        events = Events(look, _counts)
+
+        async def send(data: bytes) -> None:
+            sent.append(data)
+            (told if data.startswith(b"event") else opened).set()
+
+        serving = asyncio.ensure_future(events.serve(send))
+        await asked.wait()
+        assert sent == []  # what the page asks for now may change before the first look
+        first.set()
+        await opened.wait()
+        stamps[0] = "after"
+        await told.wait()
+        events.close()
+        await serving
+
+    asyncio.run(asyncio.wait_for(run(), 30))
 
 
 def test_a_browser_that_was_signed_out_hears_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,6 +226,33 @@ def test_news_move_nothing_that_is_looked_at(door: DeskDoor, tab: Tab) -> None:
     tab.wait_for("document.querySelectorAll('.row-item').length === 2")
 
 
+# A connection for news that opens once it is told to.
+LATE_NEWS = """
+const Real = globalThis.EventSource;
+globalThis.EventSource = function (address) {
+  const news = new EventTarget();
+  news.close = () => {};
+  globalThis.openNews = () => {
+    const real = new Real(address);
+    for (const name of ["open", "changed"]) {
+      real.addEventListener(name, ({ data }) => news.dispatchEvent(new MessageEvent(name, { data })));
+    }
+  };
+  return news;
+};
+"""
+
+
+def test_what_changes_before_news_arrives_is_shown(door: DeskDoor, tmp_path: Path) -> None:
+    with open_tab(tmp_path / "profile") as tab:
+        tab.run_before_load(LATE_NEWS)
+        tab.go(door.link())
+        tab.wait_for("document.body.innerText.includes('Nothing waits.') && globalThis.openNews")
+        door.edit(("Log.md", "1\n"))
+        tab.evaluate("openNews()")
+        tab.wait_for("document.querySelector('.row-item')")
+
+
 def test_a_lost_connection_is_said_and_found_again(door: DeskDoor, tab: Tab) -> None:
     change = door.edit(("Log.md", "1\n"))
     tab.wait_for("document.querySelector('.row-item')")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
-import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 
 from support.chromium import Tab, needs_chromium, open_tab
 from support.desk_door import DeskDoor
+from support.pictures import picture
 from support.vaults import write_vault
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.value_types import NO_PROGRESS
@@ -70,17 +69,6 @@ def press_button(tab: Tab, decides: str) -> None:
 
 def said(tab: Tab, text: str) -> None:
     tab.wait_for(f"document.getElementById('said').textContent.includes({json.dumps(text)})")
-
-
-def picture(colour: tuple[int, int, int]) -> bytes:
-    """Return a PNG of four pixels."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", 2, 2, 8, 2, 0, 0, 0)
-    rows = (b"\0" + bytes(colour) * 2) * 2
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
 def test_a_session_and_all_since_are_decided_together(door: DeskDoor, tab: Tab) -> None:

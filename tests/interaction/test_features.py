@@ -133,7 +133,7 @@ def test_what_is_outside_or_hidden_is_refused(shared: Client, shared_vault: Path
 
 @proves("spec Resources: a template whose argument completes to what it can be filled in with")
 def test_a_template_is_completed_and_filled_in(shared: Client) -> None:
-    (template,) = shared.request("resources/templates/list")["result"]["resourceTemplates"]
+    template, _ = shared.request("resources/templates/list")["result"]["resourceTemplates"]
     reference = {"type": "ref/resource", "uri": template["uriTemplate"]}
     argument = {"name": "path", "value": "alph"}
     completion = shared.request("completion/complete", {"ref": reference, "argument": argument})["result"]["completion"]

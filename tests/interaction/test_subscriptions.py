@@ -179,3 +179,23 @@ def test_who_may_not_read_hears_nothing(connect: Callable[..., Client], revision
         return
     error = client.request("resources/subscribe", {"uri": ROOT + "Welcome.md"})["error"]
     assert error["data"]["errorCode"] == "POLICY_DENIED"
+
+
+@proves("ours: who subscribed to a view of a base hears that its rows are others, and nothing of hidden notes")
+def test_the_rows_of_a_view_are_told_of(subscribe: Callable[..., Subscriber], vault: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[paths]\ndeny = ["/Projects/"]\n')
+    (vault / "Books.base").write_text("filters: rating > 0\nviews: [{type: table, name: Good, order: [rating]}]\n")
+    subscriber = subscribe("Books.base#Good", "Welcome.md", options=("--policy", str(policy)))
+
+    def hidden(number: int) -> None:
+        save(vault / "Projects/Plan.md", f"---\nrating: {number}\n---\n")
+        save(vault / "Archive/Plan.md", f"---\nrating: 0\nother: {number}\n---\n")
+        if number:
+            save(vault / "Welcome.md", f"Saved {number} times.\n")
+
+    with repeated(hidden):
+        assert subscriber.next_but(LIST_CHANGED) == (UPDATED, ROOT + "Welcome.md")
+    with repeated(lambda number: save(vault / "Archive/Plan.md", f"---\nrating: {number + 1}\n---\n")):
+        while subscriber.next_but(LIST_CHANGED) != (UPDATED, ROOT + "Books.base#Good"):
+            pass

@@ -135,8 +135,8 @@ def test_every_resource_of_every_vault_is_listed_once_and_read_back(client: Serv
 
 @proves("ours: one template for all vaults, whose variables are completed from names and from that vault's files")
 def test_the_template_is_completed_with_names_and_with_the_files_of_that_vault(client: Server) -> None:
-    (template,) = client.request("resources/templates/list")["result"]["resourceTemplates"]
-    assert template["uriTemplate"] == TEMPLATE
+    template, view = client.request("resources/templates/list")["result"]["resourceTemplates"]
+    assert (template["uriTemplate"], view["uriTemplate"]) == (TEMPLATE, "obsidian://vault/{vault}/{+base}{#view}")
     reference = {"type": "ref/resource", "uri": TEMPLATE}
 
     def completed(reference: dict[str, str], name: str, value: str, **filled_in: str) -> list[str]:

@@ -113,7 +113,7 @@ BANNED_NAMES = ("utils", "common", "shared", "helpers", "core")
 BANNED_CLASSES = ("Manager", "Service", "Helper", "Base")
 # These are about Obsidian's bases, and no class inherits from them.
 ABOUT_BASES = ("Base", "QueriedBase")
-MAX_LINES = 400
+MAX_LINES = 700
 MAX_FUNCTION_LINES = 60
 PROTOCOL_DATES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 

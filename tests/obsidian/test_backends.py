@@ -314,7 +314,10 @@ def test_without_the_app_a_view_gives_texts_and_no_cell_looks_like_two(tmp_path:
     backend = make_backend(tmp_path, FilesBackend)
     rows = backend.call("obsidian_query_base", path="Books.base", view="All")
     assert rows["columns"] == ["path", "file name", "pages", "read", "says"]
-    assert rows["rows"] == [["A.md", "A", "42", "true", "one\ttwo\nthree"]]
+    assert rows["rows"] == [
+        {"path": "A.md", "file name": "A", "pages": "42", "read": "true", "says": "one\ttwo\nthree"}
+    ]
+    assert list(rows["rows"][0]) == rows["columns"]
     outcome = invoke(*backend.tools["obsidian_query_base"], {"path": "Books.base"}, backend.vault, NO_PROGRESS)
     assert isinstance(outcome, Outcome)
     assert outcome.texts[0].splitlines()[1:] == [
@@ -322,3 +325,15 @@ def test_without_the_app_a_view_gives_texts_and_no_cell_looks_like_two(tmp_path:
         "A.md\tA\t42\ttrue\tone two three",
     ]
     assert backend.call("obsidian_query_base", path="Books.base", view="Nope") == "INVALID_ARGUMENTS"
+
+
+def test_columns_of_one_name_and_a_column_called_path_are_told_apart(tmp_path: Path) -> None:
+    write_vault(
+        tmp_path,
+        "=== A.md\n---\nx: 1\ny: 2\npath: mine\n---\n"
+        "=== B.base\nproperties: {x: {displayName: Same}, y: {displayName: Same}}\n"
+        "filters: x\nviews: [{type: table, name: All, order: [x, y, path]}]\n",
+    )
+    shown = make_backend(tmp_path, FilesBackend).call("obsidian_query_base", path="B.base")
+    assert shown["columns"] == ["path", "Same", "Same 2", "path 2"]
+    assert shown["rows"] == [{"path": "A.md", "Same": "1", "Same 2": "2", "path 2": "mine"}]

@@ -18,13 +18,14 @@ from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.features import one_vault
 from vaultwire.server.results import Refusal
 from vaultwire.server.tasks import Job
-from vaultwire.trust.policy import Policy
+from vaultwire.trust.policy import Policy, ToolRules
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.value_types import NoProgress
 from vaultwire.vault.vault import Vault
 
 ROOT = "obsidian://vault/v/"
 TEMPLATE = {"type": "ref/resource", "uri": ROOT + "{+path}"}
+VIEWS = {"type": "ref/resource", "uri": ROOT + "{+base}{#view}"}
 SUMMARIZE = {"type": "ref/prompt", "name": "summarize_note"}
 METHODS: dict[str, dict[str, Any]] = {
     "resources/list": {},
@@ -71,9 +72,10 @@ def test_what_is_listed_has_the_fields_its_revision_knows(stage: Stage, vault: V
         assert set(note) == {"uri", "name", "mimeType", "size"} | ({"title", "annotations"} if has_titles else set())
         assert (note["uri"], note["name"], note["size"]) == (ROOT + "Note.md", "Note.md", 6)
         assert (picture["uri"], picture["mimeType"]) == (ROOT + "a%20b.png", "image/png")
-        (template,) = peer.request("resources/templates/list")["result"]["resourceTemplates"]
-        assert set(template) == {"uriTemplate", "name", "description"} | ({"title"} if has_titles else set())
-        assert template["uriTemplate"] == ROOT + "{+path}"
+        file, view = peer.request("resources/templates/list")["result"]["resourceTemplates"]
+        assert set(file) == {"uriTemplate", "name", "description"} | ({"title"} if has_titles else set())
+        assert set(view) == set(file) | {"mimeType"}
+        assert (file["uriTemplate"], view["uriTemplate"]) == (ROOT + "{+path}", VIEWS["uri"])
         for prompt in peer.request("prompts/list")["result"]["prompts"]:
             assert set(prompt) == {"name", "description", "arguments"} | ({"title"} if has_titles else set())
             for argument in prompt["arguments"]:
@@ -169,7 +171,7 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     (
         "completion/complete",
         {"ref": {"type": "ref/resource", "uri": "file:///{path}"}, "argument": {"name": "path", "value": ""}},
-        f"ref.uri: there is one template, '{ROOT}{{+path}}'",
+        f"ref.uri: the templates are '{ROOT}{{+path}}' and '{ROOT}{{+base}}{{#view}}'",
     ),
     (
         "completion/complete",
@@ -287,3 +289,55 @@ def test_at_most_a_hundred_values_are_sent(stage: Stage, tmp_path: Path, files: 
         completion = peer.request("completion/complete", params)["result"]["completion"]
         assert len(completion["values"]) == min(files, 100)
         assert (completion["total"], completion["hasMore"]) == (files, files > 100)
+
+
+# ---------------------------------------------------------------------- views of bases
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Vault:
+    text = (
+        "=== A.md\n=== Books.base\nviews: [{type: table, name: To read}, {type: cards, name: Read}]\n=== No.base\n5\n"
+    )
+    return open_vault(write_vault(tmp_path / "v", text))
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_what_a_base_shows_first_is_listed_behind_it(stage: Stage, books: Vault, revision: str) -> None:
+    with Peer(stage, books, revision) as peer:
+        listed = peer.request("resources/list")["result"]["resources"]
+        assert [each["name"] for each in listed] == ["A.md", "Books.base", "Books.base#To read", "No.base"]
+        view = listed[2]
+        has_title = {"title"} if revision >= "2025-06-18" else set()
+        assert set(view) == {"uri", "name", "description", "mimeType"} | has_title
+        assert (view["uri"], view["mimeType"]) == (ROOT + "Books.base#To%20read", "text/markdown")
+        (content,) = peer.request("resources/read", {"uri": view["uri"]})["result"]["contents"]
+        assert content["uri"] == view["uri"]
+        assert content["mimeType"] == "text/markdown"
+        assert "| A.md |" in content["text"]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_the_variables_of_a_view_are_completed_one_after_the_other(stage: Stage, books: Vault, revision: str) -> None:
+    with Peer(stage, books, revision) as peer:
+
+        def offered(name: str, value: str, **filled_in: str) -> list[str]:
+            params = {"ref": VIEWS, "argument": {"name": name, "value": value}, "context": {"arguments": filled_in}}
+            values: list[str] = peer.request("completion/complete", params)["result"]["completion"]["values"]
+            return values
+
+        assert offered("base", "boo") == ["Books.base"]
+        assert offered("view", "", base="Books.base") == ["To read", "Read"]
+        assert offered("view", "") == []
+
+
+@pytest.mark.parametrize("spelt", ["Books.base#To%20read", "Books.b%61se%23To read"])
+def test_who_may_not_query_bases_reads_no_view_and_hears_no_name_of_one(stage: Stage, books: Vault, spelt: str) -> None:
+    with Peer(stage, books, policy=Policy(tools=ToolRules(deny=("query_base",)))) as peer:
+        listed = peer.request("resources/list")["result"]["resources"]
+        assert [each["name"] for each in listed] == ["A.md", "Books.base", "No.base"]
+        error = peer.request("resources/read", {"uri": ROOT + spelt})["error"]
+        assert error["data"]["errorCode"] == "POLICY_DENIED"
+        params = {"ref": VIEWS, "argument": {"name": "view", "value": ""}, "context": {"arguments": {"base": "Books"}}}
+        assert peer.request("completion/complete", params)["result"]["completion"]["values"] == []
+        assert "result" in peer.request("resources/read", {"uri": ROOT + "Books.base"})

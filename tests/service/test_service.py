@@ -17,6 +17,8 @@ import pytest
 
 from support.service_managers import definition_of_unit, put_on_path, words_of_unit
 from support.vaults import write_vault
+from vaultwire.service import systemd
+from vaultwire.service.job import Job
 from vaultwire.trust.keys import Keys
 
 SYSTEMS = ("systemd", "launchd", "task-scheduler")
@@ -271,6 +273,13 @@ def test_a_unit_is_confined_to_the_folders_it_changes(linux: Computer) -> None:
     written = [words_of_unit(line)[0] for line in shown.splitlines() if line.startswith("ReadWritePaths=")]
     assert written == [f"-{folder}" for folder in (linux.vault, linux.folder / "cache", linux.folder / "state")]
     assert "ProtectSystem" not in linux.install("--dry-run", "--no-sandbox").stdout
+
+
+@pytest.mark.parametrize("program", ["/opt/vaultwire/bin/python", "/tmp/trial/bin/python"])
+def test_a_unit_has_a_tmp_of_its_own_unless_something_of_it_is_there(program: str) -> None:
+    job = Job((program, "-m", "vaultwire", "serve"), {}, ("/srv/notes",), True, "http://127.0.0.1:4321", "/srv/state")
+    unit = systemd.plan(job, "/home/ann", "https://example.com").content.decode("utf-8")
+    assert ("PrivateTmp=yes\n" in unit) == program.startswith("/opt/")
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="this system has no systemd")

@@ -159,6 +159,10 @@ class Tab:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._do("Emulation.setEmulatedMedia", features=[scheme])
 
+    def run_before_load(self, script: str) -> None:
+        """Run a script in each page that is opened from now on, before the page's own."""
+        self._do("Page.addScriptToEvaluateOnNewDocument", source=script)
+
     def resize(self, width: int, height: int) -> None:
         """Make the page as wide and as high as this."""
         self._do(
@@ -193,7 +197,8 @@ def open_tab(profile: Path) -> Iterator[Tab]:
         "--remote-debugging-port=0",
         "--window-size=1000,700",
         # Whether a page may reach this computer at all is asked of the person in some versions and not in others.
-        # A frame without an origin has a process of its own otherwise, into which the tests could not see.
+        # A frame of another site or without an origin has a process of its own otherwise, into which the tests could not see.
+        "--disable-site-isolation-trials",
         "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,IsolateSandboxedIframes",
         f"--user-data-dir={profile}",
     )

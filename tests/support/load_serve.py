@@ -10,7 +10,6 @@ import os
 import sys
 import threading
 import weakref
-from functools import partial
 
 from vaultwire import app
 from vaultwire.app import network
@@ -34,7 +33,7 @@ def main() -> None:
     config = make_config(options.vault)
     handlers = app.make_handlers(config)
     sessions: weakref.WeakSet[Session] = weakref.WeakSet()
-    make_session = partial(app.make_session, config, handlers)
+    make_session = app.session_maker(config, handlers)
 
     def new_session(revision: Revision | None) -> Session:
         session = make_session(revision)

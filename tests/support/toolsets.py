@@ -90,7 +90,7 @@ class Stage:
         tools = self._tools()
         return Toolset(lambda: [describe(each) for each in tools], lambda: tools)
 
-    def _tools(self) -> list[AnyTool]:  # noqa: C901 - one function a tool
+    def _tools(self) -> list[AnyTool]:
         stage = self
 
         @tool(title="Echo", time_class="search", read_only=True)

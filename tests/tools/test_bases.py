@@ -9,7 +9,11 @@ import pytest
 
 from support.calls import call, refusal
 from support.vaults import open_vault, write_vault
+from vaultwire.tools.base_tables import made_rows
 from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.errors import Stopped
+from vaultwire.vault.value_types import NoProgress
 from vaultwire.vault.vault import Vault
 
 VAULT = """=== Books/Dune.md
@@ -172,3 +176,19 @@ def test_a_hidden_note_is_in_no_row_count_link_or_error(root: Path) -> None:
         assert not any("Secret/Diary.md" in str(row) for row in outcome.data["rows"])
         assert "Secret/Diary.md" not in outcome.texts[0]
     assert refusal(vault, "query_base", base="Books", explain="Diary")[0] == "FILE_NOT_FOUND"
+
+
+def test_a_caller_who_no_longer_waits_gets_no_more_rows(vault: Vault) -> None:
+    class Impatient(NoProgress):
+        checks = 0
+
+        def check(self) -> None:
+            self.checks += 1
+            if self.checks > 2:
+                raise Stopped
+
+    result = vault.bases.query(BaseSource("Books"))
+    impatient = Impatient()
+    with pytest.raises(Stopped):
+        made_rows(result, range(len(result.rows)), impatient)
+    assert impatient.checks == 3

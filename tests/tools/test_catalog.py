@@ -40,6 +40,8 @@ CHANGING = {
     **dict.fromkeys(["merge_notes", "extract_section", "undo_change", "fix_links", "edit_canvas", "set_task"], True),
     "set_properties_in_view": True,
     "create_note_in_view": False,
+    "edit_base": True,
+    "create_base": True,
     **dict.fromkeys(["move_notes", "rename", "undo_changes", "more_tools"], True),
 }
 
@@ -121,6 +123,8 @@ def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
         "create_note",
         "append_daily_note",
         "create_note_in_view",
+        "edit_base",
+        "create_base",
         "insert_template",
         "add_attachment",
         "read_canvas",

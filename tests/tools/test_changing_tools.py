@@ -110,6 +110,8 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("fix_links", {"fixes": [{"path": "Chores", "from": "Nowhere", "to": "Garden"}]}),
     ("set_properties_in_view", {"base": "Rated", "set": {"seen": True}}),
     ("create_note_in_view", {"base": "Rated", "name": "Fresh"}),
+    ("edit_base", {"base": "Rated", "set": {"formulas": {"twice": "rating * 2"}}}),
+    ("create_base", {"path": "Fresh", "search": "tag:#work"}),
     ("write_note", {"path": "Fresh", "content": "x"}),
     ("delete_note", {"path": "Garden"}),
     ("delete_note", {"path": "Garden.md", "permanent": True}),

@@ -93,3 +93,20 @@ def test_bases_are_offered_without_those_that_are_hidden(tmp_path: Path) -> None
     assert meaning_of("base") == "base"
     assert completions(vault, "base", "books", NO_PROGRESS) == ["Books.base", "Lists/Old books.base"]
     assert completions(vault, "base", "too", NO_PROGRESS) == []
+
+
+def test_views_are_those_of_the_base_that_is_filled_in(tmp_path: Path) -> None:
+    write_vault(
+        tmp_path,
+        "=== Books.base\nviews: [{type: table, name: To read}, {type: cards, name: Read}]\n=== Broken.base\nviews: 5\n",
+    )
+    vault = open_vault(tmp_path)
+    assert meaning_of("View") == "view"
+
+    def offered(value: str, **filled_in: str) -> list[str]:
+        return completions(vault, "view", value, NO_PROGRESS, filled_in)
+
+    assert offered("", base="Books.base") == ["To read", "Read"]
+    assert offered("re", base="books") == ["Read", "To read"]
+    assert offered("") == offered("", base="Nowhere") == offered("", base="../x") == []
+    assert offered("", base="Broken.base") in ([], ["Table"])

@@ -15,11 +15,14 @@ from support.refusals import refusal, refused
 from support.vaults import open_vault, write_vault
 from vaultwire.tools.resources import (
     list_resources,
+    names_view,
     path_of,
     read_resource,
     template_of,
     uri_of,
+    view_uri_of,
 )
+from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.media_types import media_type_of
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
@@ -279,3 +282,98 @@ def test_what_is_hidden_or_outside_is_refused_without_saying_where_that_is(tmp_p
     error = refusal(read_resource, vault, f"obsidian://vault/vault/{path}", CAP)
     assert error.code == REFUSED[path]
     assert str(tmp_path) not in error.message + repr(error.details)
+
+
+# ---------------------------------------------------------------------- views of bases
+
+BOOKS = """=== Dune.md
+---
+status: read
+rating: 5
+---
+=== Straße.md
+---
+status: to read
+rating: 3
+---
+=== Secret/Diary.md
+---
+status: read
+rating: 9
+---
+=== Straße & co.base
+filters: rating
+views:
+  - {type: table, name: "All #1/2 | x", order: [file.name, rating], summaries: {rating: Sum}}
+  - {type: table, name: By status, groupBy: {property: status, direction: ASC}}
+=== Odd.base#All.md
+a note
+=== Broken.base
+views: [
+"""
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Vault:
+    return open_vault(write_vault(tmp_path / "My vault", BOOKS), rules=PathRules(deny=(Rule("deny", "Secret/", 1),)))
+
+
+def test_a_view_is_a_resource_of_its_own(books: Vault) -> None:
+    uri = view_uri_of(books, VaultPath("Straße & co.base"), "All #1/2 | x")
+    assert URI.fullmatch(uri.partition("#")[0])
+    assert names_view(uri)
+    found = read_resource(books, uri, CAP)
+    assert (found.uri, found.mime_type, found.blob) == (uri, "text/markdown", None)
+    assert found.text == (
+        "# Straße & co.base: All #1/2 | x\n\n2 rows\n\n| path | rating |\n|---|---|\n"
+        "| Dune.md | 5 |\n| Straße.md | 3 |\n\n- rating: 8\n"
+    )
+
+
+@pytest.mark.parametrize("spelt", ["#All%20%231/2%20%7C%20x", "#", "%23all #1/2 | x", ""])
+def test_a_view_is_named_as_links_name_it_and_the_base_alone_is_its_text(books: Vault, spelt: str) -> None:
+    found = read_resource(books, uri_of(books, VaultPath("Straße & co.base")) + spelt, CAP)
+    assert found.text is not None
+    assert found.text.startswith("# Straße" if spelt else "filters:")
+
+
+def test_groups_are_headings(books: Vault) -> None:
+    text = read_resource(books, view_uri_of(books, VaultPath("Straße & co.base"), "By status"), CAP).text
+    assert text is not None
+    assert "## read (1)\n" in text
+    assert "## to read (1)\n" in text
+
+
+def test_a_file_whose_name_looks_like_a_view_is_that_file(books: Vault) -> None:
+    assert read_resource(books, uri_of(books, VaultPath("Odd.base#All.md")), CAP).text == "a note\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("Straße & co.base#Nope", "FILE_NOT_FOUND"),
+        ("Nowhere.base#All", "FILE_NOT_FOUND"),
+        ("Broken.base#All", "INVALID_ARGUMENTS"),
+        ("Dune.md#All", "FILE_NOT_FOUND"),
+    ],
+)
+def test_a_view_that_is_not_there_says_so(books: Vault, path: str, code: str) -> None:
+    assert refusal(read_resource, books, uri_of(books, VaultPath(path)), CAP).code == code
+
+
+def test_a_long_view_ends_early_and_says_how_many_rows_are_left(tmp_path: Path) -> None:
+    root = write_vault(tmp_path, "=== B.base\nviews: [{type: table, name: All}]\n")
+    for number in range(1005):
+        (root / f"{number}.md").touch()
+    text = read_resource(open_vault(root), view_uri_of(open_vault(root), VaultPath("B.base"), "All"), CAP).text
+    assert text is not None
+    assert text.startswith("# B.base: All\n\n1006 rows")
+    assert text.endswith("6 more rows: query_base shows them.\n")
+    assert text.count(".md |") == 1000
+
+
+@pytest.mark.parametrize("uri", ["obsidian://vault/v/B.b%61se%23All", "obsidian://vault/v/B.BASE#All"])
+def test_no_spelling_hides_that_a_uri_names_a_view(uri: str) -> None:
+    assert names_view(uri)
+    assert not names_view("obsidian://vault/v/B.base")
+    assert not names_view("obsidian://vault/v/%FF.base#All")

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from support.serving import Serving, received, stage
 from support.vaults import write_vault
+from support.wire import STATELESS_REVISION
 from vaultwire.transports.guard import MAX_HEAD_BYTES, MAX_HEADERS
 from vaultwire.trust.keys import Keys
 from vaultwire.trust.limits import MAX_MESSAGE_BYTES
@@ -88,6 +89,21 @@ def test_a_request_needs_exactly_one_host(server: Serving, headers: bytes) -> No
 def test_blanks_around_a_value_are_no_part_of_it(server: Serving) -> None:
     answer = server.send(b"GET /health HTTP/1.1\r\nHost:  \t localhost \t \r\nConnection: close\r\n\r\n")
     assert status_of(answer) == 200
+
+
+def test_blanks_around_a_value_are_no_part_of_it_for_doors_either(server: Serving) -> None:
+    meta: dict[str, Any] = {f"io.modelcontextprotocol/{name}": {} for name in ("clientInfo", "clientCapabilities")}
+    meta["io.modelcontextprotocol/protocolVersion"] = STATELESS_REVISION
+    params = {"name": "read_note", "arguments": {"path": "Note"}, "_meta": meta}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    headers = {
+        "mcp_protocol_version": f" \t{STATELESS_REVISION}\t ",
+        "mcp_method": "  tools/call ",
+        "mcp_name": "\tread_note ",
+    }
+    reply = server.request("POST", "/mcp", body, accept="\tapplication/json ", **headers)
+    assert reply.status == 200, reply.json
+    assert "the secret text" in reply.json["result"]["content"][0]["text"]
 
 
 # ---------------------------------------------------------------------- the page it is called from

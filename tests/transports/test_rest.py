@@ -354,9 +354,19 @@ def test_the_openapi_document_is_valid_and_describes_every_tool(server: Serving)
     for tool in tools:
         call = document["paths"][f"/tools/{tool['name']}/call"]["post"]
         schema = call["requestBody"]["content"]["application/json"]["schema"]
-        assert schema["properties"]["arguments"] == tool["inputSchema"]
+        taken, listed = schema["properties"]["arguments"], tool["inputSchema"]
+        assert (taken["type"], taken["required"]) == (listed["type"], listed["required"])
+        assert taken["properties"].keys() == listed["properties"].keys()
         assert call["description"] == tool["description"]
     assert len(document["paths"]) == len(tools) + 3
+
+
+def test_members_that_are_only_examples_have_no_type_in_the_openapi_document(server: Serving) -> None:
+    paths = server.request("GET", "/bridge/v1/openapi.json").json["paths"]
+    body = paths["/tools/create_note/call"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    arguments = {"path": "Lists", "properties": {"tags": None, "rating": 5}}
+    jsonschema.Draft202012Validator(body).validate({"arguments": arguments})
+    assert server.call("create_note", arguments).json["success"] is True
 
 
 @pytest.mark.parametrize(

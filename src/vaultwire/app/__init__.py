@@ -53,7 +53,7 @@ def run_stdio(config: Config, *, standalone: bool = False) -> None:
     from vaultwire.transports import stdio  # noqa: PLC0415 - only this door's own code
 
     handlers = make_handlers(config)
-    session = make_session(config, handlers)
+    session = session_maker(config, handlers)(None)
     try:
         may_have_server = bool(os.listdir(config.rendezvous_folder))
     except OSError:
@@ -130,7 +130,7 @@ def run_serve(
 
         desk = make_desk(config, handlers.vaults.get) if network.desk else None
         named = None if desk is None else partial(announce, config, desk, names=network.allow_host)
-        serve_http(handlers, partial(make_session, config, handlers), network, begin, Limits(), local, (desk, named))
+        serve_http(handlers, session_maker(config, handlers), network, begin, Limits(), local, (desk, named))
 
 
 def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions]) -> HttpApp:
@@ -155,11 +155,11 @@ def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions
         from vaultwire.app.desk import make_desk  # noqa: PLC0415 - only where it is asked for
 
         desk = make_desk(config, handlers.vaults.get)
-    return HttpApp(handlers, partial(make_session, config, handlers), network, address, observer, desk)
+    return HttpApp(handlers, session_maker(config, handlers), network, address, observer, desk)
 
 
-def make_session(config: Config, handlers: Handlers, revision: Revision | None = None) -> Session:
-    """Return the protocol state of a new connection, or of requests at a fixed revision."""
+def session_maker(config: Config, handlers: Handlers) -> Callable[[Revision | None], Session]:
+    """Return what makes the protocol state: of a handshake to come, or of requests at a fixed revision."""
     identity = Identity(
         name="vaultwire",
         title="Vaultwire",
@@ -183,7 +183,7 @@ def make_session(config: Config, handlers: Handlers, revision: Revision | None =
     dialect = DIALECTS[config.dialect]
     if config.structured and dialect is MCP:
         dialect = STRUCTURED
-    return Session(identity, handlers.methods, dialect, revision)
+    return lambda revision: Session(identity, handlers.methods, dialect, revision)
 
 
 def make_handlers(config: Config) -> Handlers:

@@ -140,6 +140,7 @@ def load_tools(
         making.make_add_attachment(AttachmentSources(attachment_folders, vaults, policy)), attachments.list_attachments,
         canvases.read_canvas, canvases.edit_canvas, bases.query_base,
         base_changes.set_properties_in_view, base_changes.create_note_in_view,
+        base_changes.edit_base, base_changes.create_base,
         history.restore_note, pending.pending_changes, web.make_web_search(policy.may_reach), notes.list_notes,
         reading.read_note, reading.read_many,
         daily.daily_note, notes.write_note, search.search_by_tags, structure.get_outline, structure.list_backlinks,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from typing import Any
@@ -16,7 +17,11 @@ from vaultwire.bases.values import Date, Duration, ErrorValue, File, Html, Icon,
 # Lists and objects deeper than this are equal to none.
 _MOST_DEEP = 50
 _NUMBERS = re.compile("([0-9]+)")
-_FIGURES = frozenset("0123456789")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|0x[0-9a-fA-F]+", re.ASCII)
+# ASCII's signs in the order of the Unicode Collation Algorithm, as characters that come before all others.
+_SIGNS = {ord(sign): chr(place) for place, sign in enumerate("\t\n\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$", 1)}
+# Stands for the number that follows: after every sign, before every letter.
+_A_NUMBER = "0"
 # The order of types where a column has several.
 _RANKS: tuple[tuple[type | tuple[type, ...], int], ...] = (
     (bool, 0),
@@ -89,10 +94,12 @@ def _same_target(one: Value, other: Value, host: Host) -> bool:
 def compare(one: Value, other: Value, zone: tzinfo) -> int | None:
     """Return -1, 0 or 1 for ``<``, the same or ``>``; None for values that have no order among each other.
 
-    A date compares with a text that says a date.
+    A date compares with a text that says a date, a number with a text that says a number.
     """
     left, right = _ordered(one, other, zone), _ordered(other, one, zone)
-    if left is None or right is None or isinstance(left, str) != isinstance(right, str):
+    if isinstance(left, str) != isinstance(right, str):
+        left, right = (number_in(each) if isinstance(each, str) else each for each in (left, right))
+    if left is None or right is None:
         return None
     if left == right:
         return 0
@@ -112,6 +119,14 @@ def _ordered(value: Value, beside: Value, zone: tzinfo) -> float | str | None:
     if isinstance(value, (int, float, str)):
         return value
     return text_of(value) if isinstance(value, (Link, File)) else None
+
+
+def number_in(text: str) -> float | None:
+    """Return the number that a text says, as JavaScript reads it; None if it says none."""
+    written = text.strip()
+    if _NUMBER.fullmatch(written) is None:
+        return None
+    return int(written, 16) if written[:2] == "0x" else float(written)
 
 
 def sort_key(value: Value) -> Any:
@@ -150,11 +165,20 @@ def shown_text(value: Value) -> str:
     return text_of(value)
 
 
-def _natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a key in which "Note 2" comes before "Note 10", and capitals do not count: as the app's file lists do."""
+def _natural(text: str) -> tuple[str | int, ...]:
+    """Return a key by which texts sort as people expect, and as the app's own lists do.
+
+    Signs come before figures and figures before letters, "Note 2" before "Note 10", and é beside e; case does not count.
+    """
     folded = text.casefold()
-    return tuple(
-        (0, len(part.lstrip("0")), part.lstrip("0")) if part[0] in _FIGURES else (1, 0, part)
-        for part in _NUMBERS.split(folded)
-        if part
-    )
+    if not folded.isascii():
+        # Letters without their accents: é would come after z otherwise.
+        folded = "".join(each for each in unicodedata.normalize("NFD", folded) if not unicodedata.combining(each))
+    first, *rest = _NUMBERS.split(folded.translate(_SIGNS))
+    if not rest:
+        return (first,)
+    key: list[str | int] = [first + _A_NUMBER]
+    for place in range(0, len(rest), 2):
+        figures, after = rest[place].lstrip("0"), rest[place + 1]
+        key += [len(figures), figures, after + _A_NUMBER if place + 2 < len(rest) else after]
+    return tuple(key)

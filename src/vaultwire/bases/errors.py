@@ -9,6 +9,8 @@ MOST_STEPS = 50_000
 MOST_TEXT = 200_000
 MOST_ITEMS = 20_000
 REGEXP_SECONDS = 0.05
+# All regular expressions of a row together have half a second.
+NANOSECONDS_A_STEP = 10_000
 
 
 class CellError(Exception):

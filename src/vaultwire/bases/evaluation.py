@@ -212,7 +212,7 @@ def _call(node: Call, names: frozenset[str]) -> Compiled:
         function = method(name, type_name(value))
         if function is None:
             if value is None:
-                return True if name == "isEmpty" else None
+                return None
             raise no_function(name, type_name(value))
         return function(value, [argument(row) for argument in arguments], row)
 

@@ -80,10 +80,6 @@ def _other(operator: str, left: Value, right: Value) -> Value:
         return _of_date(operator, left, right)
     if isinstance(left, Duration):
         return _of_duration(operator, left, right)
-    if operator == "+" and isinstance(right, Date) and isinstance(left, str):
-        duration = parse_duration(left)
-        if duration is not None:
-            return add(right, duration)
     if operator == "+":
         if isinstance(left, str) or isinstance(right, str):
             return checked_text(text_of(left) + text_of(right))
@@ -105,6 +101,8 @@ def _of_date(operator: str, left: Date, right: Value) -> Value:
         right = Duration(milliseconds=right)
     if isinstance(right, str):
         duration = parse_duration(right)
+        if duration is None and operator == "+":
+            return checked_text(text_of(left) + right)
         if duration is None:
             raise cannot_parse(right, "duration")
         right = duration

@@ -5,11 +5,27 @@ from __future__ import annotations
 import json
 
 from vaultwire.bases.tree import Binary, Call, Index, ListLiteral, Literal, Member, Name, Node, RegexpLiteral, Unary
+from vaultwire.markdown.patterns import compile_pattern
 
 _PRECEDENCE = {
     "||": 1, "&&": 2, "==": 3, "!=": 3, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6,
 }  # fmt: skip
 _UNARY = 7
+_WORD = compile_pattern(r"[^\W\d][\w$]*+")
+# Words that mean something else where they stand alone.
+_OTHER_MEANINGS = frozenset(
+    ("file", "this", "note", "property", "formula", "value", "index", "acc", "values", "true", "false", "null")
+)
+
+
+def is_word(name: str) -> bool:
+    """Tell whether an expression can say a name without brackets and quotes."""
+    return _WORD.fullmatch(name) is not None
+
+
+def property_text(name: str) -> str:
+    """Return the expression for a property of a note: ``status``, or ``note["due date"]``."""
+    return name if is_word(name) and name not in _OTHER_MEANINGS else f"note[{_constant(name)}]"
 
 
 def to_text(node: Node) -> str:

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from vaultwire.bases.base_blocks import BlockError, edit_blocks
 from vaultwire.bases.functions.table import LAMBDAS
 from vaultwire.bases.ids import normal_id
 from vaultwire.bases.lexer import end_of_token
 from vaultwire.bases.parser import SyntaxProblem, children, parse
+from vaultwire.bases.printer import is_word, property_text
 from vaultwire.bases.tree import Call, Index, Literal, Member, Name, Node
 from vaultwire.markdown.offsets import Replacement, apply_replacements, line_starts
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.property_values import one_line
-from vaultwire.markdown.yaml_core import NotYamlError
+from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
 from vaultwire.markdown.yaml_tree import YamlNode, read_tree
 
-_IDENTIFIER = compile_pattern(r"[^\W\d][\w$]*+")
+# An anchor and a tag before a text.
+_MARKS = compile_pattern(r"(?:[&!]\S*+\s++)*+")
 # Settings of views that name a property.
 _ID_SETTINGS = frozenset(("image", "coordinates", "markerIcon", "markerColor"))
 _ID_MAPS = frozenset(("summaries", "columnSize"))
 _OWN = frozenset(("file", "this", "note", "property", "formula"))
 _ITEMS = frozenset(("value", "index", "acc"))
 _MOST = 200_000
+# Between two lines of a text: a line break, empty lines, and the indentation of the next line.
+_BEFORE_TEXT = compile_pattern(r"[\n ]*+")
 
 
 class NotRenamedError(ValueError):
@@ -31,11 +36,11 @@ class NotRenamedError(ValueError):
 
 
 class _Scalar(NamedTuple):
-    """A text of the YAML that may name the property, and what it becomes."""
+    """A text of the YAML that may name the property, and what it becomes. ``edits``: of an expression, the changes in it."""
 
     node: YamlNode
     renamed: str
-    in_flow: bool
+    edits: Sequence[Replacement] = ()
 
 
 def rename_in_base(text: str, old: str, new: str) -> str:
@@ -43,7 +48,7 @@ def rename_in_base(text: str, old: str, new: str) -> str:
 
     Raises NotRenamedError for a base that cannot be read, and where the new name cannot be written.
     """
-    if _IDENTIFIER.fullmatch(old) and old.casefold() not in text.casefold():
+    if is_word(old) and old.casefold() not in text.casefold():
         return text
     if "\r\n" in text:  # positions in YAML count such a line end as one character
         if text.count("\n") != text.count("\r\n"):
@@ -60,8 +65,14 @@ def rename_in_base(text: str, old: str, new: str) -> str:
     def offset(place: tuple[int, int]) -> int:
         return starts[place[0]] + place[1]
 
+    in_flow = {node.start for node in _texts_in_flow(root)}
     edits = [
-        Replacement(offset(each.node.start), offset(each.node.end), _written(each, text, offset)) for each in changed
+        Replacement(
+            offset(each.node.start),
+            offset(each.node.end),
+            _written(each, text, offset, in_flow=each.node.start in in_flow),
+        )
+        for each in changed
     ]
     after = apply_replacements(text, sorted(edits, key=lambda edit: edit.start))
     wanted = {each.node.start: each.renamed for each in changed}
@@ -69,50 +80,65 @@ def rename_in_base(text: str, old: str, new: str) -> str:
     # Only the texts that were to change have changed, and they say what they should.
     if [_value(node) for node in _all(_tree(after))] != expected:
         raise NotRenamedError("holds the name in a form that cannot hold the new one")
+    if _count_problems(after) > _count_problems(text):
+        raise NotRenamedError(f"has {new!r} beside {old!r} already, where each name can stand once")
     return after
 
 
-def rename_in_expression(text: str, old: str, new: str) -> str:
-    """Return an expression in which a property has another name. One that cannot be read stays as it is."""
+def rename_in_blocks(note: str, old: str, new: str) -> str:
+    """Return a note in whose base blocks a property has another name. Raises NotRenamedError."""
+    try:
+        return edit_blocks(note, lambda text: rename_in_base(text, old, new))
+    except BlockError as error:
+        raise NotRenamedError(str(error)) from None
+
+
+def rename_in_expression(text: str, old: str, new: str, own: frozenset[str] = _OWN) -> str:
+    """Return an expression in which a property has another name. One that cannot be read stays as it is.
+
+    ``own``: names with a meaning of their own there.
+    """
+    return apply_replacements(text, _expression_edits(text, old, new, own))
+
+
+def _expression_edits(text: str, old: str, new: str, own: frozenset[str]) -> list[Replacement]:
     try:
         root = parse(text)
     except SyntaxProblem:
-        return text
+        return []
     edits: dict[int, Replacement] = {}
-    waiting: list[tuple[Node, bool]] = [(root, False)]
+    waiting = [(root, own)]
     while waiting:
-        node, in_lambda = waiting.pop()
-        edit = _edit(node, text, old, new, in_lambda=in_lambda)
+        node, names = waiting.pop()
+        edit = _edit(node, text, old, new, names)
         if edit is not None:
             edits[edit.start] = edit
         if isinstance(node, Call):
+            is_lambda = isinstance(node.function, Member) and node.function.name in LAMBDAS
+            # The second argument of "reduce" is where it starts: it knows no item.
+            each_item, others = (node.arguments[:1], node.arguments[1:]) if is_lambda else ((), node.arguments)
             of = [node.function.of] if isinstance(node.function, Member) else []
-            inside = in_lambda or node.function.name in LAMBDAS
-            waiting += [*((each, in_lambda) for each in of), *((each, inside) for each in node.arguments)]
+            waiting += [*((each, names | _ITEMS) for each in each_item), *((each, names) for each in (*of, *others))]
         else:
-            waiting += [(each, in_lambda) for each in children(node)]
-    return apply_replacements(text, [edits[start] for start in sorted(edits)])
+            waiting += [(each, names) for each in children(node)]
+    return [edits[start] for start in sorted(edits)]
 
 
-def _edit(node: Node, text: str, old: str, new: str, *, in_lambda: bool) -> Replacement | None:
-    """Return the edit of a node that names the property itself."""
-    is_plain = _IDENTIFIER.fullmatch(new) is not None
+def _edit(node: Node, text: str, old: str, new: str, own: frozenset[str]) -> Replacement | None:
+    """Return the edit of a node that names the property itself. ``own``: names with a meaning of their own."""
     if isinstance(node, Name):
-        is_own = node.name in _OWN or (in_lambda and node.name in _ITEMS)
-        if is_own or node.name.casefold() != old.casefold():
+        if node.name in own or node.name.casefold() != old.casefold():
             return None
-        can_stand_alone = is_plain and new not in (*_OWN, *_ITEMS, "true", "false", "null")
-        written = new if can_stand_alone else f"note[{json.dumps(new, ensure_ascii=False)}]"
-        return Replacement(node.start, end_of_token(text, node.start), written)
-    if isinstance(node, Member) and _has_properties(node.of) and node.name.casefold() == old.casefold():
-        if is_plain:
+        return Replacement(node.start, end_of_token(text, node.start), property_text(new))
+    if isinstance(node, Member) and _has_properties(node.of, node.name) and node.name.casefold() == old.casefold():
+        if is_word(new):
             return Replacement(node.start, end_of_token(text, node.start), new)
         dot = text.rindex(".", 0, node.start)
         return Replacement(dot, end_of_token(text, node.start), f"[{json.dumps(new, ensure_ascii=False)}]")
-    literal = node.index if isinstance(node, Index) and _has_properties(node.of) else None
+    literal = node.index if isinstance(node, Index) and _has_properties(node.of, _constant(node.index)) else None
     if isinstance(node, Call) and isinstance(node.function, Member) and node.function.name == "hasProperty":
         literal = node.arguments[0] if node.arguments else None
-    if not isinstance(literal, Literal) or str(literal.value).casefold() != old.casefold():
+    if literal is None or _constant(literal).casefold() != old.casefold():
         return None
     end = end_of_token(text, literal.start)
     quote = text[literal.start]
@@ -121,11 +147,15 @@ def _edit(node: Node, text: str, old: str, new: str, *, in_lambda: bool) -> Repl
     return Replacement(literal.start, end, f"{quote}{inner}{quote}")
 
 
-def _has_properties(node: Node) -> bool:
-    """Tell whether the fields of a value are properties: ``note``, ``this``, ``file.properties``."""
+def _constant(node: Node) -> str:
+    return node.value if isinstance(node, Literal) and isinstance(node.value, str) else ""
+
+
+def _has_properties(node: Node, field: str) -> bool:
+    """Tell whether a field of a value is a property: of ``note``, ``this``, ``file.properties``; ``this.file`` is a file."""
     if isinstance(node, Member):
         return node.name == "properties"
-    return isinstance(node, Name) and node.name in ("note", "property", "this")
+    return isinstance(node, Name) and (node.name in ("note", "property") or (node.name == "this" and field != "file"))
 
 
 def _rename_id(written: str, old: str, new: str) -> str:
@@ -139,6 +169,14 @@ def _rename_id(written: str, old: str, new: str) -> str:
 def _tree(text: str) -> YamlNode | None:
     try:
         return read_tree(text)
+    except NotYamlError as error:
+        raise NotRenamedError(f"is not YAML: {error}") from None
+
+
+def _count_problems(text: str) -> int:
+    """Return how many names of a base are there twice."""
+    try:
+        return len(read_yaml(text, 1).problems)
     except NotYamlError as error:
         raise NotRenamedError(f"is not YAML: {error}") from None
 
@@ -169,18 +207,20 @@ def _pairs(node: YamlNode | None) -> Iterator[tuple[YamlNode, YamlNode]]:
 def _scalars(root: YamlNode | None, old: str, new: str) -> Iterator[_Scalar]:
     """Yield every text of the base that may name a property."""
 
-    def expression(node: YamlNode) -> _Scalar:
-        return _Scalar(node, rename_in_expression(_value(node), old, new), _in_flow(root, node))
+    def expression(node: YamlNode, own: frozenset[str] = _OWN) -> _Scalar:
+        edits = _expression_edits(_value(node), old, new, own)
+        return _Scalar(node, apply_replacements(_value(node), edits), edits)
 
     def property_id(node: YamlNode) -> _Scalar:
-        return _Scalar(node, _rename_id(_value(node), old, new), _in_flow(root, node))
+        return _Scalar(node, _rename_id(_value(node), old, new))
 
     for key, value in _pairs(root):
         name = _value(key)
         if name == "filters":
             yield from map(expression, _texts(value))
         elif name in ("formulas", "summaries"):
-            yield from (expression(each) for _, each in _pairs(value) if each.kind == "ScalarEvent")
+            own = _OWN | {"values"} if name == "summaries" else _OWN
+            yield from (expression(each, own) for _, each in _pairs(value) if each.kind == "ScalarEvent")
         elif name == "properties":
             yield from (property_id(each) for each, _ in _pairs(value))
         elif name == "views":
@@ -216,26 +256,63 @@ def _texts(node: YamlNode) -> Iterator[YamlNode]:
         yield from _texts(each)
 
 
-def _in_flow(root: YamlNode | None, node: YamlNode) -> bool:
-    """Tell whether a node is within ``[…]`` or ``{…}``, where commas and brackets end a text without quotes."""
-    return any(
-        each.style() in "[{" and each.start <= node.start < each.end
-        for each in _nodes(root)
-        if each.kind.endswith("StartEvent")
-    )
+def _texts_in_flow(root: YamlNode | None) -> Iterator[YamlNode]:
+    """Yield the texts within ``[…]`` or ``{…}``, where commas and brackets end a text without quotes."""
+    waiting = [(root, False)] if root is not None else []
+    while waiting:
+        node, in_flow = waiting.pop()
+        if in_flow and node.kind == "ScalarEvent":
+            yield node
+        is_flow = in_flow or (node.kind.endswith("StartEvent") and node.style() in "[{")
+        waiting += [(each, is_flow) for each in node.inner]
 
 
-def _written(scalar: _Scalar, text: str, offset: Callable[[tuple[int, int]], int]) -> str:
-    """Return the YAML of a text in the style that it had. Raises NotRenamedError for a folded text."""
+def _written(scalar: _Scalar, text: str, offset: Callable[[tuple[int, int]], int], *, in_flow: bool) -> str:
+    """Return the YAML of a text in the style that it had. Raises NotRenamedError."""
     style = scalar.node.style()
-    if style in ("", "'", '"'):
-        return one_line(scalar.renamed, style, 1 if scalar.in_flow else 0)
     raw = text[offset(scalar.node.start) : offset(scalar.node.end)]
+    if style in ("", "'", '"'):
+        marks = _MARKS.match(raw)
+        return (marks[0] if marks else "") + one_line(scalar.renamed, style, 1 if in_flow else 0)
+    if style == ">":
+        places = _folded_places(raw, _value(scalar.node))
+        found = [each._replace(start=places[each.start], end=places[each.end - 1] + 1) for each in scalar.edits]
+        return apply_replacements(raw, found)
     head, *lines = raw.split("\n")
     indent = next((line[: len(line) - len(line.lstrip(" "))] for line in lines if line.strip()), "")
     before = [line.removeprefix(indent) for line in lines]
     if style != "|" or "\n".join(before).rstrip("\n") != _value(scalar.node).rstrip("\n"):
-        raise NotRenamedError("holds the name in a folded text (>): write that formula on one line")
+        raise NotRenamedError("holds the name in a text of many lines that cannot be changed: write it on one line")
     after = scalar.renamed.rstrip("\n").split("\n")
     count = len(_value(scalar.node).rstrip("\n").split("\n"))
     return "\n".join([head, *(f"{indent}{line}" if line else line for line in after), *lines[count:]])
+
+
+def _folded_places(raw: str, value: str) -> list[int]:
+    """Return where each character of a folded text (``>``) stands in its YAML, in which lines are joined by spaces.
+
+    Raises NotRenamedError where that is not plain: lines that are indented further keep their line breaks.
+    """
+    places: list[int] = []
+    at = _next_text(raw, raw.find("\n"))
+    is_joined = False
+    for character in value.rstrip("\n"):
+        if raw[at : at + 1] == "\n" and character in " \n":
+            places.append(at)
+            at, is_joined = _next_text(raw, at), True
+        elif raw[at : at + 1] == character:
+            places.append(at)
+            at, is_joined = at + 1, False
+        elif is_joined and character == "\n":  # an empty line
+            places.append(at)
+        else:
+            raise NotRenamedError(
+                "holds the name in a folded text (>) with deeper lines: write that formula on one line"
+            )
+    return places
+
+
+def _next_text(raw: str, at: int) -> int:
+    """Return where the next line with text begins, behind its indentation."""
+    found = _BEFORE_TEXT.match(raw, at)
+    return at if found is None else found.end()

@@ -15,7 +15,13 @@ from vaultwire.bases.values import Regexp
 
 _MOST_PATTERN = 2_000
 _FLAGS = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL, "g": 0, "u": 0, "y": 0, "d": 0}
-_PIECE = regex.compile(r"\\.|\[\^?\]|\[(?:[^\]\\]|\\.)*+\]|\$|.", regex.DOTALL)
+_PIECE = regex.compile(r"\\k<\w+>|\\.|\[\^?\]|\[(?:[^\]\\]|\\.)*+\]|.", regex.DOTALL)
+_IN_CLASS = regex.compile(r"\\.|.", regex.DOTALL)
+_WORD = "A-Za-z0-9_"
+_LINE_ENDS = r"\n\r\u2028\u2029"
+_KINDS = {r"\d": "0-9", r"\w": _WORD}
+_OTHER_KINDS = {r"\D": "0-9", r"\W": _WORD}
+_ANY = r"[\s\S]"
 _REFERENCE = regex.compile(r"\$(?:(\$)|(&)|(\d{1,2})|<([^>]+)>)")
 
 
@@ -40,6 +46,8 @@ def parted(pattern: Regexp, text: str) -> list[str]:
     parts: list[str] = []
     at = begin = 0
     compiled = _compiled(pattern)
+    if not text:
+        return [] if _run(lambda: compiled.match(text, timeout=REGEXP_SECONDS)) else [text]
     while at < len(text):
         found = _run(lambda: compiled.search(text, at, timeout=REGEXP_SECONDS))  # noqa: B023 - called at once
         if found is None:
@@ -64,11 +72,18 @@ def _referred(reference: Any, found: Any) -> str:
         return "$"
     if whole:
         return str(found[0])
+    count = len(found.groups())
+    if number and int(number) > count and len(number) > 1:  # two figures may be a group and a figure
+        number, after = number[0], number[1]
+    else:
+        after = ""
+    if number and not 1 <= int(number) <= count:
+        return str(reference[0])
     try:
         group = found[int(number) if number else name]
     except IndexError:
         return str(reference[0])
-    return group or ""
+    return f"{group or ''}{after}"
 
 
 def _run(search: Any) -> Any:
@@ -88,21 +103,54 @@ def _compiled(pattern: Regexp) -> Any:
             raise CellError(f'Invalid flags supplied to RegExp constructor "{pattern.flags}"')
         flags |= _FLAGS[flag]
     try:
-        return regex.compile(_translated(pattern.pattern, is_multiline="m" in pattern.flags), flags)
+        return regex.compile(
+            _translated(pattern.pattern, is_multiline="m" in pattern.flags, is_dotall="s" in pattern.flags), flags
+        )
     except (regex.error, RecursionError, OverflowError, ValueError) as error:
         raise CellError(f"Invalid regular expression: /{pattern.pattern[:100]}/: {error}") from None
 
 
-def _translated(pattern: str, *, is_multiline: bool) -> str:
-    """Return the pattern as ``regex`` has it: ``[^]`` is any character, ``$`` the very end, digits and letters are ASCII."""
+def _translated(pattern: str, *, is_multiline: bool, is_dotall: bool) -> str:
+    """Return the pattern as ``regex`` has it.
+
+    In JavaScript digits, letters and the borders of words are ASCII, a line may end with a carriage return, ``$`` is the very
+    end, ``[^]`` is any character, and a group that has not matched is found anywhere when it is referred to.
+    """
     changed = {
         "[^]": r"[\s\S]",
         "[]": r"(?!)",
-        "$": r"(?=\n|\Z)" if is_multiline else r"\Z",
-        r"\d": "[0-9]",
-        r"\D": "[^0-9]",
-        r"\w": "[A-Za-z0-9_]",
-        r"\W": "[^A-Za-z0-9_]",
+        "^": rf"(?:^|(?<=[{_LINE_ENDS}]))" if is_multiline else "^",
+        "$": rf"(?=[{_LINE_ENDS}]|\Z)" if is_multiline else r"\Z",
+        ".": "." if is_dotall else f"[^{_LINE_ENDS}]",
+        r"\b": r"(?a:\b)",
+        r"\B": r"(?a:\B)",
         r"\/": "/",
+        **{name: f"[{letters}]" for name, letters in _KINDS.items()},
+        **{name: f"[^{letters}]" for name, letters in _OTHER_KINDS.items()},
+        **{rf"\{number}": rf"(?({number})\{number}|)" for number in range(1, 10)},
     }
-    return "".join(changed.get(piece, piece) for piece in _PIECE.findall(pattern))
+    return "".join(changed.get(piece) or _piece(piece) for piece in _PIECE.findall(pattern))
+
+
+def _piece(piece: str) -> str:
+    if piece.startswith(r"\k<"):
+        return f"(?P={piece[3:-1]})"
+    return _class(piece) if piece[0] == "[" and len(piece) > 1 else piece
+
+
+def _class(written: str) -> str:
+    """Return a class of characters. What is no letter or no digit of ASCII cannot stand in one, and is put beside it."""
+    is_negated = written[1] == "^"
+    inner: list[str] = []
+    others: list[str] = []
+    for piece in _IN_CLASS.findall(written[1 + is_negated : -1]):
+        if piece in _OTHER_KINDS:
+            others.append(f"[^{_OTHER_KINDS[piece]}]")
+        else:
+            inner.append(_KINDS.get(piece) or (r"\[" if piece == "[" else piece))
+    rest = "".join(inner)
+    if not others:
+        return f"[{'^' if is_negated else ''}{rest}]"
+    if is_negated:
+        return f"(?:(?!{'|'.join(others)}){f'[^{rest}]' if rest else _ANY})"
+    return f"(?:{'|'.join([*others, *([f'[{rest}]'] if rest else [])])})"

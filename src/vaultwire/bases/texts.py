@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 from vaultwire.bases.dates import date_text, humanized
@@ -22,9 +23,11 @@ from vaultwire.bases.values import (
 # JavaScript writes larger and smaller numbers with an exponent.
 _LARGEST = 1e21
 _SMALLEST = 1e-6
+# A note may be called "Re: lunch"; an address has no space there.
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(?=\S)")
 
 
-def text_of(value: Value) -> str:  # noqa: C901, PLR0912 - one line a type
+def text_of(value: Value) -> str:
     """Return the text of any value. Of a file its name is shown, of a link its brackets, of a list its items."""
     if isinstance(value, str):
         return value
@@ -62,7 +65,9 @@ def _as_link(value: Link | File) -> Link:
 
 
 def link_text(link: Link) -> str:
-    """Return a link in its brackets."""
+    """Return a link in its brackets, or the address of a page."""
+    if _ADDRESS.match(link.linktext):
+        return link.linktext
     return f"[[{link.linktext}]]" if link.display is None else f"[[{link.linktext}|{link.display}]]"
 
 

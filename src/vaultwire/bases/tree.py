@@ -10,12 +10,22 @@ BinaryOperator: TypeAlias = OneOf["+", "-", "*", "/", "%", "==", "!=", "<", "<="
 UnaryOperator: TypeAlias = OneOf["-", "!"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal:
-    """A constant: null, true, false, a number or a text."""
+    """A constant: null, true, false, a number or a text. Python's ``True == 1`` does not make two of them equal."""
 
     value: bool | float | str | None
     start: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[type, bool | float | str | None, int]:
+        return (type(self.value), self.value, self.start)
 
 
 @dataclass(frozen=True, slots=True)

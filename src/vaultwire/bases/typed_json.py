@@ -15,7 +15,7 @@ from vaultwire.bases.values import Date, Duration, ErrorValue, File, Image, Link
 _MOST_DEEP = 50
 
 
-def to_json(value: Value, host: Host, depth: int = 0) -> Any:  # noqa: C901 - one line a type
+def to_json(value: Value, host: Host, depth: int = 0) -> Any:
     """Return a value as JSON. A link has its path (null if it leads nowhere), linktext and display, a file its path.
 
     A duration has its milliseconds and its text, an error its message. What is no number in JSON is null.

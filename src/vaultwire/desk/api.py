@@ -45,15 +45,16 @@ _SIDES = ("old", "new")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vaultwire.review.glance.base_views import Asked
     from vaultwire.review.glance.glance import Glance
     from vaultwire.review.reviewer import Reviewer
 
 
 class Picture(NamedTuple):
-    """The bytes of a picture, and the name that it has."""
+    """The name that a picture has, and its bytes."""
 
-    data: bytes
     path: str
+    data: bytes
 
 
 class Call(NamedTuple):
@@ -84,6 +85,10 @@ class DeskApi:
             "graph": lambda given: self._glance(given).graph(),
             "activity": lambda given: self._glance(given).activity(),
             "problems": lambda given: self._glance(given).problems(_number(given, "offset", 0)),
+            "bases": lambda given: self._glance(given).bases.all(),
+            "base": self._base,
+            "base_why": lambda given: self._glance(given).bases.why(_asked(given), given.get("note", "")),
+            "picture": lambda given: Picture(*self._glance(given).bases.picture(given.get("path", ""))),
         }
         self._post: dict[str, Callable[[dict[str, Any]], Call]] = {
             "decide": self._decide,
@@ -135,11 +140,19 @@ class DeskApi:
 
     def _picture(self, given: Mapping[str, str]) -> Picture:
         path, data = self._review(given).bytes_of(*_file_of(given), _side(given))
-        return Picture(data or b"", path)
+        return Picture(path, data or b"")
 
     def _rendered(self, given: Mapping[str, str]) -> dict[str, Any]:
         _, data = self._review(given).bytes_of(*_file_of(given), _side(given))
         return {"tree": to_tree((data or b"").decode("utf-8", "replace"))}
+
+    def _base(self, given: Mapping[str, str]) -> dict[str, Any]:
+        from vaultwire.review.glance.base_views import Wanted  # noqa: PLC0415 - as _asked
+
+        wanted = Wanted(
+            _number(given, "offset", 0), _number(given, "limit", 100), given.get("sort", ""), given.get("filter", "")
+        )
+        return self._glance(given).bases.rows(_asked(given), wanted)
 
     def _decide(self, body: dict[str, Any]) -> Call:
         name, action = self._vault(body), _action(body)
@@ -196,6 +209,12 @@ def _object(body: bytes) -> dict[str, Any]:
 
 def _file_of(given: Mapping[str, str]) -> tuple[str, int]:
     return given.get("id", ""), _number(given, "file", 0)
+
+
+def _asked(given: Mapping[str, str]) -> Asked:
+    from vaultwire.review.glance.base_views import Asked  # noqa: PLC0415 - loaded with the first base
+
+    return Asked(given.get("path", ""), _number(given, "block", 0), given.get("view", ""), given.get("this", ""))
 
 
 def _side(given: Mapping[str, str]) -> str:

@@ -39,6 +39,7 @@ class Events:
         self._counts = counts
         self._pages: set[_Page] = set()
         self._watch: asyncio.Task[None] | None = None
+        self._has_looked = asyncio.Event()
         self._is_closed = False
 
     @property
@@ -56,8 +57,10 @@ class Events:
         page = _Page()
         self._pages.add(page)
         if self._watch is None or self._watch.done():
+            self._has_looked.clear()
             self._watch = asyncio.get_running_loop().create_task(self._run())
         try:
+            await self._has_looked.wait()  # from here on every change is told: the page asks once it is open
             await _send(send, b": open\n\n")
             while not self._is_closed:
                 await _send(send, await self._next(page))
@@ -71,6 +74,7 @@ class Events:
         self._is_closed = True
         if self._watch is not None:
             self._watch.cancel()
+        self._has_looked.set()
         for page in self._pages:
             page.wake.set()
 
@@ -90,6 +94,7 @@ class Events:
         seen: dict[str, Hashable] = {}
         with contextlib.suppress(OSError, VaultError):
             seen = await self._look()
+        self._has_looked.set()
         while self._pages:
             await asyncio.sleep(_LOOK_SECONDS)
             with contextlib.suppress(OSError, VaultError):  # such as a disk that is away: the next look tries again

@@ -83,7 +83,7 @@ class DeskEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         path = scope["path"][len(PATH) :]
-        headers = {name: value.strip(b" \t") for name, value in scope["headers"]}
+        headers = dict(scope["headers"])
         is_for_script = path.startswith(_API)
         try:
             _check_page(scope, headers)

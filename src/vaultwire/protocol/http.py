@@ -1,7 +1,7 @@
 """MCP over HTTP: which revision a message asks for, what its headers must say, status codes, event streams.
 
 Only the rules of the specification's "Streamable HTTP" pages; no socket, no session. Header names come in lower case and
-values as they stood on the wire (ASGI). Spaces and tabs around a value do not belong to it (RFC 9110 §5.5).
+values without the spaces around them.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Headers:
     __slots__ = ("_twice", "_values", "is_json", "names_revision", "revision", "session", "takes_json", "takes_stream")
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
-        lines = [(name, value.strip(b" \t")) for name, value in raw]
+        lines = list(raw)
         self._values = dict(lines)
         self._twice: set[bytes] = set()
         if len(self._values) != len(lines):
@@ -96,7 +96,7 @@ class Headers:
         """Whether they ask for one."""
 
     def get(self, name: bytes) -> bytes | None:
-        """Return a header's value without the spaces around it; None if it is missing."""
+        """Return a header's value, None if it is missing."""
         return self._values.get(name)
 
     def get_once(self, name: bytes) -> bytes | None:

@@ -326,7 +326,7 @@ class Handlers:
         def run(client: Client) -> Answer:
             from vaultwire.server.call_runner import run_tool  # noqa: PLC0415 - loaded by now
 
-            may_read = self.describe("read_note") is not None and self._may_read_by("read_note", request)
+            may_read = self.toolset.describe("read_note") is not None and self._may_read_by("read_note", request)
             used = self.vaults.used_by(request.peer, vault, name, may_read_notes=may_read)
             hint = self.vaults.hint(vault)
             wording.view = None if views is None else views.shown_by(description, vault, arguments, request)

@@ -27,7 +27,7 @@ POLICY_DENIED = "POLICY_DENIED"
 TOOL_NOT_FOUND = "TOOL_NOT_FOUND"
 
 # The tools that give what resources give: who may not call them gets neither.
-READING, LISTING = "read_note", "list_notes"
+READING, LISTING, QUERYING = "read_note", "list_notes", "query_base"
 
 
 class Result:

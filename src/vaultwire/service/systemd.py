@@ -51,7 +51,8 @@ def plan(job: Job, home: str, documentation: str) -> Plan:
     writes = "".join(f"ReadWritePaths={_path(each)}\n" for each in job.writes)
     if os.path.join(home, ".cache", "vaultwire") in job.writes:  # it may be deleted at any time; systemd makes it again
         writes += "CacheDirectory=vaultwire\n"
-    uses_tmp = any(each.startswith(("/tmp/", "/var/tmp/")) for each in job.writes)  # noqa: S108 - compared, not used
+    # The program itself may be there, too: with a private /tmp, the unit would not find it.
+    uses_tmp = any(each.startswith(("/tmp/", "/var/tmp/")) for each in (*job.writes, *job.command))  # noqa: S108 - compared
     private_tmp = "" if uses_tmp else "PrivateTmp=yes\n"
     unit = _UNIT.format(
         documentation=documentation,

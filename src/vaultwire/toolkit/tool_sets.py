@@ -20,7 +20,7 @@ CATEGORIES = {
     ),
     "attachments": ("list_attachments", "add_attachment"),
     "canvases": ("read_canvas", "edit_canvas"),
-    "bases": ("query_base", "set_properties_in_view", "create_note_in_view"),
+    "bases": ("query_base", "set_properties_in_view", "create_note_in_view", "edit_base", "create_base"),
     "links": ("list_links", "list_backlinks", "graph", "related_notes", "fix_links"),
     "tags and properties": (
         "set_properties",
@@ -102,7 +102,8 @@ _COVERED = frozenset(
         *(name for names in COVERS.values() for name in names),
         *(name for uses in _ALSO.values() for _, _, name in uses if name not in STANDARD),
         *("search_by_tags", "recent_notes", "list_notes"),  # find_notes has always done what they do
-        *("set_properties_in_view", "create_note_in_view"),  # set_properties and create_note, where query_base is known
+        # Like set_properties and create_note, and for those who know query_base.
+        *("set_properties_in_view", "create_note_in_view", "edit_base", "create_base"),
     }
 )
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from collections.abc import Sequence
+from typing import Annotated, NotRequired, TypedDict, cast
 
-from vaultwire.toolkit.argument_types import DryRun, Name, OptionalName
+from vaultwire.bases.base_edits import ViewEdit
+from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, OptionalName
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.tools.changes import ChangedNote, change_texts, to_changed
+from vaultwire.toolkit.registry import Bounds, Open, Outcome, tool
+from vaultwire.tools.changes import ChangedNote, change_texts, to_changed, to_changed_note
 from vaultwire.tools.making import MadeFile, made_outcome
 from vaultwire.tools.revising import Values, to_given
 from vaultwire.vault.base_queries.results import BaseSource
@@ -19,6 +22,40 @@ from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 Block = Annotated[int, Bounds(0, 1000)]
+
+
+class BaseFormulas(TypedDict):
+    """An example of formulas; there may be any others."""
+
+    total: NotRequired[str]
+
+
+class BasePart(TypedDict):
+    """Parts of a base; filters, properties and summaries, too."""
+
+    formulas: NotRequired[Annotated[BaseFormulas, Open()]]
+
+
+class ViewPart(TypedDict):
+    """Parts of a view; filters, sort, groupBy, summaries and options of its type, too."""
+
+    type: NotRequired[str]
+    order: Annotated[NotRequired[list[str]], "Columns"]
+    limit: NotRequired[int]
+
+
+class ViewChange(TypedDict):
+    """A view, and what changes in it. A new view needs a type."""
+
+    name: Annotated[Name, "Its name"]
+    set: Annotated[NotRequired[Annotated[ViewPart, Open()]], "As in the .base file; null removes a key"]
+    new_name: Annotated[NotRequired[Name], "To rename it"]
+    remove: Annotated[NotRequired[bool], "To remove it"]
+    place: Annotated[NotRequired[Annotated[int, Bounds(1, 500)]], "Its number among the views"]
+
+
+Parts = Annotated[BasePart, Open()]
+Views = Annotated[list[ViewChange], Bounds(1, 100)]
 
 
 @tool(title="Set properties in a view of a base", time_class="search", destructive=True)
@@ -105,3 +142,85 @@ def create_note_in_view(
     path = name if "/" in name or wanted.folder is None else f"{wanted.folder}/{name}"
     made = vault.making.create(NewNote(path, text, template, "", "number"), progress, dry_run=dry_run)
     return made_outcome(made, f"created {made.path}")
+
+
+@tool(title="Edit base", destructive=True)
+def edit_base(
+    vault: Vault,
+    progress: Progress,
+    /,
+    base: Name,
+    block: Block = 0,
+    set: Parts | None = None,  # noqa: A002 - a model's word for it
+    views: Views | None = None,
+    if_match: IfMatch = None,
+    dry_run: DryRun = False,
+) -> Outcome[ChangedNote]:
+    """Change filters, formulas and views of a base.
+
+    All else stays, comments and unknown keys, too. Keys are those of the .base file. null removes one. Filters are replaced
+    whole. A base that would not work is refused.
+
+    Examples: {"set": {"formulas": {"late": "due < today()", "old": null}}} | {"views": [{"name": "All", "new_name": "Every"}]}.
+
+    Example: {"base": "Books", "views": [{"name": "Late", "set": {"type": "table", "filters": "due < today()",
+    "sort": [{"property": "due", "direction": "ASC"}]}}]}.
+
+    Args:
+        base: The .base file: path or name. For a block: its note.
+        block: Number of the base block in that note, from 1.
+        set: {"filters": {"and": ["file.hasTag('book')", "status != 'done'"]}}
+        views: Views to add, change, rename, remove or move.
+    """
+    if not (set or views):
+        raise VaultError(INVALID_ARGUMENTS, "Say what to set in the base, or which views to change.", argument="set")
+    changes, edits = _to_values(set), _to_edits(views or [])
+    revised = vault.revising.edit_base(BaseSource(base, block), changes, edits, if_match, progress, dry_run=dry_run)
+    data = to_changed_note(revised.done, revised.path, revised.before)
+    where = f"block {block} of {revised.path}" if block else revised.path
+    return Outcome(change_texts(revised.done, f"edited {where} (etag {data.get('etag')})", data), data)
+
+
+@tool(title="Create base", destructive=True)
+def create_base(
+    vault: Vault,
+    progress: Progress,
+    /,
+    path: Name,
+    search: Annotated[str, Bounds(0, 1000)] = "",
+    set: Parts | None = None,  # noqa: A002 - a model's word for it
+    views: Views | None = None,
+    dry_run: DryRun = False,
+) -> Outcome[MadeFile]:
+    """Make a .base file: from filters, or from a search.
+
+    Without views it shows a table of the notes' names.
+
+    Example: {"path": "Books", "search": "tag:#book [status:open]", "views": [{"name": "By due", "set": {"order": ["due"]}}]}.
+
+    Args:
+        path: "Name" or "Folder/Name".
+        search: As for search_notes, with file:, path:, tag: and [property:value]. A base cannot filter by words of the text.
+        set: {"filters": {"and": ["file.hasTag('book')"]}, "formulas": {"late": "due < today()"}}
+        views: Tables, unless their type is another.
+    """
+    changes, edits = _to_values(set), _to_edits(views or [])
+    made = vault.making.create_base(path, search, changes, edits, progress, dry_run=dry_run)
+    return made_outcome(made, f"created {made.path}")
+
+
+def _to_values(given: BasePart | ViewPart | None) -> dict[str, PropertyValue]:
+    return cast("dict[str, PropertyValue]", dict(given or {}))
+
+
+def _to_edits(views: Sequence[ViewChange]) -> list[ViewEdit]:
+    return [
+        ViewEdit(
+            each["name"],
+            _to_values(each.get("set")),
+            each.get("new_name", ""),
+            each.get("remove", False),
+            each.get("place", 0),
+        )
+        for each in views
+    ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 from vaultwire.bases.comparing import shown_text
 from vaultwire.bases.texts import number_text
 from vaultwire.bases.values import Value
-from vaultwire.vault.base_queries.results import Column
+from vaultwire.vault.base_queries.results import BaseResult, Column, ResultRow
+from vaultwire.vault.value_types import Progress
 
 _MOST_CELL = 300
 # What stands for a file in a column of its own; the path tells more.
@@ -48,6 +50,40 @@ def markdown_row(texts: Iterable[str]) -> str:
 def markdown_head(names: Sequence[str]) -> list[str]:
     """Return the two first lines of a Markdown table."""
     return [markdown_row(names), f"|{'---|' * len(names)}"]
+
+
+def made_rows(result: BaseResult, numbers: Iterable[int], progress: Progress) -> list[ResultRow]:
+    """Return rows of a result by their numbers. The formulas of one row may take half a second: the caller may stop between."""
+    rows: list[ResultRow] = []
+    for number in numbers:
+        progress.check()
+        rows.append(result.rows[number])
+    return rows
+
+
+def fitting(rows: list[list[str]], most_bytes: int) -> list[list[str]]:
+    """Return the first rows, as far as their Markdown takes no more bytes; at least one."""
+    for number, row in enumerate(rows):
+        most_bytes -= len(markdown_row(row).encode())
+        if most_bytes < 0 and number:
+            return rows[:number]
+    return rows
+
+
+def markdown_tables(
+    result: BaseResult, rows: Sequence[ResultRow], names: Sequence[str], texts: Sequence[Sequence[str]]
+) -> list[str]:
+    """Return rows of a result as the lines of Markdown tables, one under the heading of each group. ``texts``: their cells."""
+    if not rows:
+        return []
+    if not result.groups:
+        return [*markdown_head(names), *map(markdown_row, texts)]
+    lines: list[str] = []
+    for group, each in groupby(zip(rows, texts, strict=True), key=lambda pair: pair[0].group):
+        found = result.groups[group]
+        lines += [f"## {found.text or 'None'} ({found.count})", *markdown_head(names)]
+        lines += [markdown_row(row) for _, row in each]
+    return lines
 
 
 def _markdown_cell(text: str) -> str:

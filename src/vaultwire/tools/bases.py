@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
-from typing import Annotated, Any, NotRequired, TypedDict, cast
+from typing import Annotated, NotRequired, TypedDict, cast
 
 from vaultwire.bases.comparing import shown_text
 from vaultwire.bases.host import Host
@@ -13,10 +12,10 @@ from vaultwire.toolkit.argument_types import Limit
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Open, Outcome, tool
-from vaultwire.tools.base_tables import markdown_head, markdown_row, path_row, with_paths
+from vaultwire.tools.base_tables import fitting, made_rows, markdown_tables, path_row, with_paths
 from vaultwire.vault.base_queries.results import BaseResult, BaseSource, Explanation, ResultRow
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.listed import listed
+from vaultwire.vault.listed import ItemKeys, Listed
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
@@ -108,12 +107,12 @@ def query_base(
     )
     result: BaseResult = page.facts
     names, place = with_paths(result.columns)
-    texts = _fitting([path_row(row.path, row.cells, place) for row in page.items], max_tokens)
+    texts = fitting([path_row(row.path, row.cells, place) for row in page.items], max_tokens * _BYTES_A_TOKEN)
     page.items, page.end = page.items[: len(texts)], page.offset + len(texts)
     shown = counted(page.total, "row")
     more = f" of {counted(result.total, 'file')}" if result.total != page.total else ""
     lines = [f"View {result.view.name!r} ({result.view.type}): {shown}{more}{page.text}"]
-    lines += _table(result, page.items, names, texts)
+    lines += markdown_tables(result, page.items, names, texts)
     if result.summaries and page.end == page.total:
         named = {column.id: column.name for column in result.columns}
         lines += [f"{named.get(each, each)}: {shown_text(value)}" for each, value in result.summaries.items()]
@@ -121,32 +120,10 @@ def query_base(
     return page.outcome(_data(result, page.items, vault.bases.host(progress), page.total), lines)
 
 
-def _rows(result: BaseResult) -> Any:
-    return listed(result.rows, result)
-
-
-def _fitting(rows: list[list[str]], max_tokens: int) -> list[list[str]]:
-    """Return the first rows, as far as they take no more tokens; at least one."""
-    left = max_tokens * _BYTES_A_TOKEN
-    for number, row in enumerate(rows):
-        left -= len(markdown_row(row).encode())
-        if left < 0 and number:
-            return rows[:number]
-    return rows
-
-
-def _table(result: BaseResult, rows: Sequence[ResultRow], names: list[str], texts: list[list[str]]) -> list[str]:
-    """Return the rows as Markdown, under the headings of their groups."""
-    if not rows:
-        return []
-    if not result.groups:
-        return [*markdown_head(names), *map(markdown_row, texts)]
-    lines: list[str] = []
-    for group, each in groupby(zip(rows, texts, strict=True), key=lambda pair: pair[0].group):
-        found = result.groups[group]
-        lines += [f"## {found.text or 'None'} ({found.count})", *markdown_head(names)]
-        lines += [markdown_row(row) for _, row in each]
-    return lines
+def _rows(result: BaseResult) -> Listed[ResultRow]:
+    return Listed(
+        ItemKeys(range(len(result.rows))), lambda numbers, progress: made_rows(result, numbers, progress), result
+    )
 
 
 def _data(result: BaseResult, rows: Sequence[ResultRow], host: Host, total: int) -> QueriedBase:

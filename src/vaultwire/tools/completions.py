@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
+from vaultwire.vault.base_queries.results import BaseSource
 from vaultwire.vault.disk.paths import fold, is_note
+from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 # The kind of an argument's value. ``text``: anything, so there are no completions.
-Meaning: TypeAlias = Literal["text", "note", "file", "folder", "tag", "property", "base"]
+Meaning: TypeAlias = Literal["text", "note", "file", "folder", "tag", "property", "base", "view"]
 
+_NOTHING: Mapping[str, str] = {}
 _MEANINGS: dict[str, Meaning] = {
     "path": "note",
     "note": "note",
@@ -21,6 +24,7 @@ _MEANINGS: dict[str, Meaning] = {
     "tag": "tag",
     "property": "property",
     "base": "base",
+    "view": "view",
 }
 
 
@@ -29,8 +33,13 @@ def meaning_of(name: str) -> Meaning:
     return _MEANINGS.get(name.casefold(), "text")
 
 
-def completions(vault: Vault, meaning: Meaning, value: str, progress: Progress) -> list[str]:
-    """Return every value that matches the text typed so far, best first; among equals, common ones first or path order."""
+def completions(
+    vault: Vault, meaning: Meaning, value: str, progress: Progress, filled_in: Mapping[str, str] = _NOTHING
+) -> list[str]:
+    """Return every value that matches the text typed so far, best first; among equals, common ones first or path order.
+
+    ``filled_in``: the other arguments by name. Views are those of the argument ``base``.
+    """
     match meaning:
         case "note":
             return ranked(filter(is_note, vault.overview.paths(progress)), value)
@@ -48,8 +57,18 @@ def completions(vault: Vault, meaning: Meaning, value: str, progress: Progress) 
             return ranked(vault.overview.property_names(progress), value)
         case "base":
             return ranked(vault.bases.files(progress), value)
+        case "view":
+            return ranked(_views(vault, filled_in.get("base", ""), progress), value)
         case "text":
             return []
+
+
+def _views(vault: Vault, base: str, progress: Progress) -> list[str]:
+    """Return the names of a base's views, in its order; none where there is no such base yet."""
+    try:
+        return [view.name for view in vault.bases.views(BaseSource(base), progress) if view.name]
+    except VaultError:
+        return []
 
 
 def _ends_of_parts(folder: str) -> list[int]:

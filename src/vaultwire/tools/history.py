@@ -163,7 +163,7 @@ def restore_note(
     to: Annotated[str, Bounds(0, 1000)] = "",
     dry_run: DryRun = False,
 ) -> Outcome[Changed]:
-    """Bring back a note that was deleted.
+    """Bring back a deleted note.
 
     It is taken from the vault's .trash or, if it is not there, from the journal. It never overwrites: if there is
     a note of that name by now, give another with "to".

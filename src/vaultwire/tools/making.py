@@ -143,7 +143,7 @@ def make_add_attachment(sources: Sources) -> AnyTool:
         if_match: IfMatch = None,
         dry_run: DryRun = False,
     ) -> Outcome[MadeFile]:
-        """Save a picture, PDF, recording or video in the vault.
+        """Save a picture, PDF, recording or video.
 
         It is shown in a note if asked, and its link is returned. It goes where the person has set in Obsidian for attachments;
         a name that is taken gets a number.

@@ -10,16 +10,19 @@ import base64
 from typing import NamedTuple
 
 from vaultwire.markdown.links import percent_decoded, percent_encoded
+from vaultwire.tools.base_pages import split_view, view_page
 from vaultwire.vault.disk.paths import compose, fold, is_note, parse_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.media_types import NOTE_TYPE, media_type_of, text_of
-from vaultwire.vault.value_types import NoteStat, Progress, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 _PREFIX = "obsidian://vault/"
 # The template of all resources of all vaults: in the name all reserved characters are encoded, in the path not the slashes
 # (RFC 6570 §3.2).
 TEMPLATE = _PREFIX + "{vault}/{+path}"
+_VIEW = "{+base}{#view}"
+VIEW_TEMPLATE = _PREFIX + "{vault}/" + _VIEW
 # The longest path most systems take has 4,096 bytes, each of them three characters in a URI at most.
 _MAX_URI = 3 * 4096 + 1000
 _MAX_QUOTE = 200  # of a URI in a message
@@ -54,6 +57,24 @@ def root_of(name: str) -> str:
 def template_of(vault: Vault) -> str:
     """Return the URI template (RFC 6570) of every note and attachment; its variable is ``path``."""
     return root_of(vault.name) + "{+path}"
+
+
+def view_template_of(vault: Vault) -> str:
+    """Return the URI template of every view of a base; its variables are ``base`` and ``view``."""
+    return root_of(vault.name) + _VIEW
+
+
+def view_uri_of(vault: Vault, base: VaultPath, view: str) -> str:
+    """Return the URI of a view as a resource: that of its base with the name behind ``#``, as in links to it."""
+    return f"{uri_of(vault, base)}#{percent_encoded(view)}"
+
+
+def names_view(uri: str) -> bool:
+    """Tell whether a URI names a view of a base, unless a file is called so."""
+    try:
+        return split_view(percent_decoded(uri)) is not None
+    except UnicodeDecodeError:  # no resource has such a URI
+        return False
 
 
 def vault_of(uri: str) -> str | None:
@@ -100,9 +121,20 @@ def list_resources(vault: Vault, cursor: str | None, limit: int, progress: Progr
     return ResourcePage([file for file in files if _can_be_named(file.path)], next_cursor)
 
 
-def read_resource(vault: Vault, uri: str, max_attachment_bytes: int) -> Resource:
-    """Return the resource: as text if it is text, else as base64. Raises VaultError as ``Vault.read_file`` does."""
-    path, file = vault.read_file(path_of(vault, uri), max_attachment_bytes)
+def read_resource(vault: Vault, uri: str, max_attachment_bytes: int, progress: Progress = NO_PROGRESS) -> Resource:
+    """Return the resource: as text if it is text, else as base64; of a base's view the rows, as Markdown.
+
+    Raises VaultError as ``Vault.read_file`` does, and as ``view_page`` does for a view.
+    """
+    asked = path_of(vault, uri)
+    try:
+        path, file = vault.read_file(asked, max_attachment_bytes)
+    except VaultError as error:
+        named = split_view(asked)
+        if named is None or error.code != FILE_NOT_FOUND:
+            raise
+        base, _ = vault.read_file(named[0], max_attachment_bytes)
+        return Resource(uri, NOTE_TYPE, view_page(vault, base, named[1], progress), None)
     mime_type = media_type_of(path)
     if is_note(path):
         return Resource(uri, NOTE_TYPE, file.data.decode("utf-8-sig", "replace"), None)

@@ -104,7 +104,7 @@ def _calling(tool: dict[str, Any]) -> dict[str, Any]:
                 "application/json": {
                     "schema": {
                         "type": "object",
-                        "properties": {"arguments": tool["inputSchema"]},
+                        "properties": {"arguments": _as_taken(tool["inputSchema"])},
                         "required": ["arguments"],
                     }
                 }
@@ -115,6 +115,21 @@ def _calling(tool: dict[str, Any]) -> dict[str, Any]:
             **{status: _error(status) for status in _ERRORS},
         },
     }
+
+
+def _as_taken(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return an input schema with no types for the members of objects that take any: these members are only examples.
+
+    Lists of tools keep the types: some models' APIs refuse an object that names no typed member.
+    """
+    if schema["type"] == "array":
+        return {**schema, "items": _as_taken(schema["items"])}
+    if schema["type"] != "object":
+        return schema
+    members = schema["properties"]
+    if schema["additionalProperties"] is True:
+        return {**schema, "properties": {name: {} for name in members}}
+    return {**schema, "properties": {name: _as_taken(member) for name, member in members.items()}}
 
 
 def _answer(description: str, schema: str) -> dict[str, Any]:

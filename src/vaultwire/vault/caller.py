@@ -56,7 +56,8 @@ class Caller:
         """
         self.client = client
         self.names = (client, "")  # the name that it gives itself, and the owner of its key, for the rules of a policy
-        self.told: int | None = None  # the position in the log of decisions up to which it was told of them
+        # The position in the log of decisions up to which it was told of them; None while it has changed nothing.
+        self.told: int | None = None
         # The start of the session of a client that is known again, so that it hears what was decided meanwhile. The rest is
         # new with each start: the person may undo a session, which must not be all that the client ever did.
         self.lasting = f"{hashlib.sha256(lasting.encode()).hexdigest()[:8]}-" if lasting else ""

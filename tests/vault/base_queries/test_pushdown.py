@@ -66,7 +66,8 @@ _LEAVES = st.one_of(
         _FIELDS,
         st.sampled_from(
             ["", ".isEmpty()", ' == "open"', ' != "open"', " > 1", " <= 2", ".length > 0", '.contains("a")', " + 1 > 2",
-             ' == link("A")', ".nothing()", ".nothing", '.containsAny("a", "work")', " == null", " == [1]", " > 0 && true",
+             ' == link("A")', ".nothing()", ".nothing", '.containsAny("a", "work")', " == null", " == [1]",
+             '.linksTo(file("A"))', ".isEmpty() == false", ' < "10"', " > 0 && true",
              '.toString() == "1"', '.filter(value == "a").length > 0', ".map(value).length == 2", ".asFile()",
              ' == "2026-01-02"', ' < "2027"', ".date().year == 2026", "[0]", " ? 1", '.isType("list")']
         ),
@@ -177,9 +178,9 @@ def _plan(tmp_path: Path, filters: str, formulas: str = "{}") -> Plan:
     files = Files(str(write_vault(tmp_path, _VAULT)), MAX_NOTE_BYTES)
     index = open_index(files, None)
     base = read_base(f"filters: {filters}\nformulas: {formulas}")
-    host = VaultHost(index, files, {}, NO_PROGRESS)
-    query = ViewQuery(index, host, base, find_view(base, ""), this="A.md", now=datetime.now().astimezone())
-    return narrowed(query.filter, OneProperty(query, index, NO_PROGRESS))
+    host = VaultHost(index, index.rows, files, {}, NO_PROGRESS)
+    query = ViewQuery(index.rows, host, base, find_view(base, ""), this="A.md", now=datetime.now().astimezone())
+    return narrowed(query.filter, OneProperty(query, index.rows, NO_PROGRESS))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -333,6 +335,37 @@ def test_a_long_query_reports_and_can_be_stopped(tmp_path: Path) -> None:
         vault.bases.files()
         with pytest.raises(Stopped):
             vault.bases.query(source, progress=_Recorded(stop_at))
+
+
+def test_a_query_looks_for_changes_as_often_for_many_links_as_for_one(tmp_path: Path) -> None:
+    text = "filters: file.ext == 'md'\nviews: [{name: V, order: [file.links, file.backlinks, formula.to]}]\n"
+    text += "formulas: {to: file.links.map(value.asFile().path)}"
+    counts = []
+    for notes in (1, 60):
+        root = tmp_path / str(notes)
+        links = "".join(f"[[Note {number}]] " for number in range(notes))
+        write_vault(root, "".join(f"=== Note {number}.md\n{links}\n" for number in range(notes)))
+        vault = open_vault(root)
+        scans = _scans_of(root)
+        for row in vault.bases.query(BaseSource(text=text)).rows:
+            assert len(row.cells[2]) == notes  # type: ignore[arg-type]
+        counts.append(len(scans))
+    assert counts[0] == counts[1] > 0
+
+
+def _scans_of(folder: Path) -> list[str]:
+    """Return a list that gets an item each time the folder is listed. No watch runs: each check of all files lists it."""
+    scans: list[str] = []
+    known = folder.stat()
+
+    def hear(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in ("os.scandir", "os.listdir") and arguments[0] is not None:
+            with suppress(OSError):
+                if os.path.samestat(os.stat(arguments[0]), known):
+                    scans.append(event)
+
+    sys.addaudithook(hear)
+    return scans
 
 
 def test_several_threads_may_ask_for_rows_of_one_result(tmp_path: Path) -> None:

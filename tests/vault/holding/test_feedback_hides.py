@@ -11,7 +11,7 @@ from vaultwire.review.reviewer import Reviewer
 from vaultwire.trust.policy_file import load_policy
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Write
-from vaultwire.vault.holding.feedback import news_for
+from vaultwire.vault.holding.feedback import expect_news, news_for
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -36,7 +36,7 @@ class Desk:
         self.mine: Vault = open_vault(self.root, state=folder / "state").used_by(person, "desk")
         self.reviewer = Reviewer(self.mine)
         self.author = Author("claude", "edit_note", self.agent.session)
-        assert self.news() == ""
+        expect_news(self.agent, self.theirs.holding)
 
     def news(self) -> str:
         return news_for(self.agent, self.theirs.holding)

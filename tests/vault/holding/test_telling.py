@@ -81,6 +81,31 @@ def test_a_stateless_client_hears_after_a_restart(root: Path, state: Path) -> No
     assert NEWS not in second
 
 
+def test_a_session_hears_of_its_own_changes_from_the_first_on(root: Path, state: Path) -> None:
+    desk = the_desk(root, state)
+
+    def result(client: HttpClient, tool: str, **arguments: Any) -> str:
+        return "\n".join(block["text"] for block in client.call(tool, **arguments)["content"])
+
+    with (
+        Serving(root, VAULTWIRE_STATE=str(state)) as server,
+        HttpClient(server, in_session=True) as one,
+        HttpClient(server, in_session=True) as other,
+    ):
+        one.open("2025-11-25")
+        other.open("2025-11-25")
+        assert NEWS not in result(other, "vault_overview")
+        result(one, "edit_note", path="Plan", edits=EDITS)
+        desk.decide("c1", "undo")
+        assert "The person undid change 1" in result(one, "vault_overview")
+        assert NEWS not in result(other, "edit_note", path="Plan", edits=EDITS)
+        desk.decide("c3", "undo")
+        told = result(other, "vault_overview")
+        assert "The person undid change 3" in told
+        assert "change 1" not in told
+        assert NEWS not in result(one, "vault_overview")
+
+
 def test_pending_changes_lists_what_was_undone_and_still_is(root: Path, state: Path) -> None:
     desk = the_desk(root, state)
     with Serving(root, VAULTWIRE_STATE=str(state)) as server:

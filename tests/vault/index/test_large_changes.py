@@ -101,6 +101,16 @@ def search(index: StoredIndex, query: str) -> Found:
     return index.search(parse_query(query), None, 0, 999, NO_PROGRESS)
 
 
+def search_when_all_is_applied(index: StoredIndex, query: str) -> Found:
+    """Search after the changes that the watch thread hears of, too, which may come after those that were queued here."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        index.notes(None, NO_PROGRESS)
+        found = search(index, query)
+        if not found.lacks_changes or time.monotonic() > deadline:
+            return found
+
+
 class StopsAt(NoProgress):
     """Progress that stops the work when it is asked for that many times, and keeps what is reported."""
 
@@ -194,8 +204,7 @@ def test_a_search_answers_while_changes_are_applied_and_says_that_some_are_missi
     with pytest.raises(Stopped):
         watched.incoming(VaultPath(PATHS[0]), StopsAt(1))
     files.may_go_on.set()
-    watched.notes(None, NO_PROGRESS)
-    found = search(watched, "green")
+    found = search_when_all_is_applied(watched, "green")
     assert (found.lacks_changes, found.total) == (False, NOTES)
     assert "changes_pending" not in search_notes(vault, NO_PROGRESS, "file:00").data
 

@@ -82,12 +82,12 @@ FILE_FIELDS: Mapping[str, Callable[[str, Row], Value]] = {
 
 
 def to_link(value: Value, row: Row) -> Link | File | None:
-    """Return what a text, link or file names; brackets around a link are passed over."""
+    """Return what a link, a file or the text of another value names: a year, a date. Brackets of a link are passed over."""
     if isinstance(value, (Link, File)):
         return value
-    if not isinstance(value, str) or not value.strip():
+    written = text_of(value).strip()
+    if not written:
         return None
-    written = value.strip()
     if written.startswith("[[") and written.endswith("]]"):
         linktext, bar, display = written[2:-2].partition("|")
         return Link(linktext, display if bar else None, row.path)
@@ -128,7 +128,6 @@ FILE: Mapping[str, Function] = {
     "hasProperty": lambda of, arguments, row: has_property(text(arguments, 0), row, _file(of)),
     "hasTag": lambda of, arguments, row: any(has_tag(row.host.tags(_file(of)), text_of(each)) for each in arguments),
     "inFolder": _in_folder,
-    "isEmpty": lambda _, __, ___: False,
 }
 
 
@@ -138,13 +137,12 @@ def _as_file(of: Value, _: Sequence[Value], row: Row) -> Value:
 
 
 def _links_to(of: Value, arguments: Sequence[Value], row: Row) -> Value:
-    wanted = to_link(argument(arguments, 0), row)
-    path = None if wanted is None else target(wanted, row.host)
-    return path is not None and isinstance(of, Link) and target(of, row.host) == path
+    """Tell whether the file behind the link links to another one (Obsidian help, "Functions")."""
+    file = _as_file(of, (), row)
+    return file is not None and _has_link(file, arguments, row)
 
 
 LINK: Mapping[str, Function] = {
     "asFile": _as_file,
     "linksTo": _links_to,
-    "isEmpty": lambda _, __, ___: False,
 }

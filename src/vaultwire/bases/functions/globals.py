@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import html
 import math
-import re
 from collections.abc import Mapping, Sequence
 
-from vaultwire.bases.comparing import is_truthy, target
+from vaultwire.bases.comparing import is_empty, is_truthy, number_in, target
 from vaultwire.bases.dates import day_of, from_ms, parse_date, parse_duration, to_ms
 from vaultwire.bases.errors import CellError, cannot_parse, checked_text
 from vaultwire.bases.functions.arguments import Function, argument, is_list, text
@@ -15,8 +14,6 @@ from vaultwire.bases.functions.files import to_link
 from vaultwire.bases.row import Row
 from vaultwire.bases.texts import text_of, type_name
 from vaultwire.bases.values import Date, Duration, File, Html, Icon, Image, Link, Value
-
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|0x[0-9a-fA-F]+")
 
 
 def _date(_: Value, arguments: Sequence[Value], row: Row) -> Value:
@@ -67,7 +64,7 @@ def _image(_: Value, arguments: Sequence[Value], __: Row) -> Value:
 
 def _list(_: Value, arguments: Sequence[Value], __: Row) -> Value:
     value = argument(arguments, 0)
-    return value if is_list(value) else [] if value is None else [value]
+    return value if is_list(value) else [value]
 
 
 def _number(_: Value, arguments: Sequence[Value], __: Row) -> Value:
@@ -78,14 +75,12 @@ def _number(_: Value, arguments: Sequence[Value], __: Row) -> Value:
         return value
     if isinstance(value, Date):
         return to_ms(value)
-    written = text_of(value).strip() if isinstance(value, str) else ""
-    if _NUMBER.fullmatch(written) is None:
-        raise (
-            cannot_parse(text_of(value), "number")
-            if isinstance(value, str)
-            else CellError(f"Unable to parse {type_name(value)} as a number.")
-        )
-    return int(written, 16) if written[:2] == "0x" else float(written)
+    if not isinstance(value, str):
+        raise CellError(f"Unable to parse {type_name(value)} as a number.")
+    found = number_in(value)
+    if found is None:
+        raise cannot_parse(value, "number")
+    return found
 
 
 def _extreme(*, is_largest: bool) -> Function:
@@ -137,4 +132,6 @@ ANY: Mapping[str, Function] = {
     "isTruthy": lambda of, _, __: is_truthy(of),
     "isType": _is_type,
     "toString": lambda of, _, __: checked_text(text_of(of)),
+    # The app offers "is empty" for properties of every type, checkboxes too.
+    "isEmpty": lambda of, _, __: is_empty(of) or (isinstance(of, float) and math.isnan(of)),
 }

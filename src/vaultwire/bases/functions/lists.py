@@ -13,8 +13,6 @@ from vaultwire.bases.row import Row
 from vaultwire.bases.texts import text_of, type_name
 from vaultwire.bases.values import Date, Value
 
-_MOST_DEEP = 50
-
 
 def has(found: Sequence[Value], wanted: Value, row: Row) -> bool:
     """Tell whether an item of a list is equal to a value."""
@@ -23,15 +21,11 @@ def has(found: Sequence[Value], wanted: Value, row: Row) -> bool:
 
 
 def _flat(of: Value, _: Sequence[Value], row: Row) -> Value:
+    """Put the items of lists within a list into it; lists within those stay, as in JavaScript."""
     flat: list[Value] = []
-    waiting: list[tuple[Value, int]] = [(each, 0) for each in reversed(items(of))]
-    while waiting:
-        each, depth = waiting.pop()
+    for each in items(of):
         row.budget.spend()
-        if is_list(each) and depth < _MOST_DEEP:
-            waiting += [(inner, depth + 1) for inner in reversed(items(each))]
-        else:
-            flat.append(each)
+        flat += items(each) if is_list(each) else [each]
         check_count(len(flat))
     return flat
 
@@ -102,7 +96,6 @@ LIST: Mapping[str, Function] = {
     "containsAll": lambda of, arguments, row: all(has(items(of), each, row) for each in arguments),
     "containsAny": lambda of, arguments, row: any(has(items(of), each, row) for each in arguments),
     "flat": _flat,
-    "isEmpty": lambda of, _, __: not items(of),
     "join": _join,
     "reverse": lambda of, _, __: list(reversed(items(of))),
     "slice": _slice,
@@ -129,7 +122,6 @@ def _values(of: Value, _: Sequence[Value], __: Row) -> Value:
 
 
 OBJECT: Mapping[str, Function] = {
-    "isEmpty": lambda of, _, __: not of,
     "keys": _keys,
     "values": _values,
 }

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-from vaultwire.bases.dates import date_text, day_of, humanized, relative, total_ms
+from vaultwire.bases.dates import day_of, humanized, relative, total_ms
 from vaultwire.bases.errors import CellError
-from vaultwire.bases.functions.arguments import Function, argument, text, whole
+from vaultwire.bases.functions.arguments import Function, text, whole
 from vaultwire.bases.moment_format import format_moment
 from vaultwire.bases.row import Row
 from vaultwire.bases.texts import number_text
@@ -16,6 +16,7 @@ from vaultwire.bases.values import Date, Duration, Value
 
 _MOST_DIGITS = 100
 _LARGEST_FIXED = 1e21
+_MOST_FORMAT = 1000
 
 
 def _number(of: Value) -> float:
@@ -57,7 +58,6 @@ NUMBER: Mapping[str, Function] = {
     "abs": lambda of, _, __: abs(_number(of)),
     "ceil": _whole(math.ceil),
     "floor": _whole(math.floor),
-    "isEmpty": lambda of, _, __: of is None,
     "round": _round,
     "toFixed": _to_fixed,
 }
@@ -69,8 +69,9 @@ def _date(of: Value) -> Date:
 
 
 def _format(of: Value, arguments: Sequence[Value], _: Row) -> Value:
-    form = argument(arguments, 0)
-    return date_text(_date(of)) if form is None else format_moment(text(arguments, 0)[:1000], _date(of).at)
+    # Without a format, or with an empty one, Moment.js writes ISO 8601 with the offset.
+    form = text(arguments, 0)[:_MOST_FORMAT] or "YYYY-MM-DDTHH:mm:ssZ"
+    return format_moment(form, _date(of).at)
 
 
 DATE: Mapping[str, Function] = {
@@ -78,7 +79,6 @@ DATE: Mapping[str, Function] = {
     "format": _format,
     "time": lambda of, _, __: f"{_date(of).at:%H:%M:%S}",
     "relative": lambda of, _, row: relative(_date(of), row.query.now),
-    "isEmpty": lambda _, __, ___: False,
 }
 DATE_FIELDS: Mapping[str, Callable[[Date], Value]] = {
     "year": lambda date: date.at.year,
@@ -98,7 +98,6 @@ def _duration(of: Value) -> Duration:
 
 DURATION: Mapping[str, Function] = {
     "humanize": lambda of, _, __: humanized(_duration(of)),
-    "isEmpty": lambda _, __, ___: False,
 }
 # The whole duration in each unit, not a part of it.
 DURATION_FIELDS: Mapping[str, Callable[[Duration], Value]] = {

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
-from vaultwire.bases.errors import MOST_TEXT, CellError, check_count, checked_text
+from vaultwire.bases.errors import MOST_TEXT, NANOSECONDS_A_STEP, CellError, check_count, checked_text
 from vaultwire.bases.functions.arguments import Function, argument, text, whole
 from vaultwire.bases.regexps import found_in, parted, replaced
 from vaultwire.bases.row import Row
 from vaultwire.bases.texts import text_of
 from vaultwire.bases.values import Regexp, Value
 
+Made = TypeVar("Made")
+
 _WORD = re.compile(r"\S+")
+
+
+def _counted(row: Row, run: Callable[[], Made]) -> Made:
+    """Run a regular expression. The processor time that it takes counts as steps of the row."""
+    start = time.thread_time_ns()
+    try:
+        return run()
+    finally:
+        row.budget.spend((time.thread_time_ns() - start) // NANOSECONDS_A_STEP)
 
 
 def _contains(of: Value, arguments: Sequence[Value], _: Row) -> Value:
@@ -36,10 +49,10 @@ def _repeat(of: Value, arguments: Sequence[Value], _: Row) -> Value:
     return text_of(of) * count
 
 
-def _replace(of: Value, arguments: Sequence[Value], _: Row) -> Value:
+def _replace(of: Value, arguments: Sequence[Value], row: Row) -> Value:
     pattern, replacement = argument(arguments, 0), text(arguments, 1)
     if isinstance(pattern, Regexp):
-        return replaced(pattern, text_of(of), replacement)
+        return _counted(row, lambda: replaced(pattern, text_of(of), replacement))
     whole_text, wanted = text_of(of), text_of(pattern)
     found = whole_text.count(wanted)
     if len(whole_text) + found * len(replacement) > MOST_TEXT:
@@ -58,7 +71,7 @@ def _split(of: Value, arguments: Sequence[Value], row: Row) -> Value:
     if separator is None:
         parts = [found]
     elif isinstance(separator, Regexp):
-        parts = parted(separator, found)
+        parts = _counted(row, lambda: parted(separator, found))
     else:
         check_count(found.count(text_of(separator)))
         parts = found.split(text_of(separator)) if text_of(separator) else list(found)
@@ -72,8 +85,8 @@ def _title(of: Value, _: Sequence[Value], __: Row) -> Value:
     return _WORD.sub(lambda word: word[0][0].upper() + word[0][1:].lower(), text_of(of))
 
 
-def _matches(of: Value, arguments: Sequence[Value], _: Row) -> Value:
-    return isinstance(of, Regexp) and found_in(of, text(arguments, 0))
+def _matches(of: Value, arguments: Sequence[Value], row: Row) -> Value:
+    return isinstance(of, Regexp) and _counted(row, lambda: found_in(of, text(arguments, 0)))
 
 
 STRING: Mapping[str, Function] = {
@@ -81,7 +94,6 @@ STRING: Mapping[str, Function] = {
     "containsAll": _contains_all,
     "containsAny": _contains_any,
     "endsWith": lambda of, arguments, _: text_of(of).endswith(text(arguments, 0)),
-    "isEmpty": lambda of, _, __: not of,
     "lower": lambda of, _, __: checked_text(text_of(of).lower()),
     "repeat": _repeat,
     "replace": _replace,

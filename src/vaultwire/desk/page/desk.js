@@ -72,7 +72,9 @@ export class Desk {
       onOpen: () => {
         this.set({ online: true });
         if (lost) this.say("The connection is back.");
+        // Also the first time: what changed after the list was read and before news arrived is told by nobody.
         if (lost) this.again();
+        else this.refresh();
         lost = false;
       },
       onLost: () => {
@@ -184,7 +186,8 @@ export class Desk {
       const isHeld = this.listedFor === filters && this.isAtList();
       this.listedFor = filters;
       const { items, fresh } = isHeld ? keptPlace(this.state.items, answer.items) : merge(this.state.items, answer.items);
-      this.set({ ...this.counts(answer), items, fresh, hasMore: answer.has_more || items.length > answer.items.length });
+      const hasMore = answer.has_more || items.length > answer.items.length;
+      this.set({ ...this.counts(answer), items, fresh, hasMore, listed: true }); // also in place of a load that it overtook
     } catch (error) {
       this.fail(error);
     }

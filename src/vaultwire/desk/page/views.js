@@ -4,9 +4,10 @@ import { get } from "./api.js";
 import { html, useEffect, useState } from "./vendor/htm-preact-3.1.1.js";
 
 export const views = [
-  { name: "search", title: "Search" }, { name: "graph", title: "Graph" }, { name: "activity", title: "Activity" }, { name: "problems", title: "Problems" },
+  { name: "search", title: "Search" }, { name: "graph", title: "Graph" }, { name: "activity", title: "Activity" }, { name: "bases", title: "Bases" },
+  { name: "problems", title: "Problems" },
 ];
-const NAMES = new Set([...views.map((view) => view.name), "note"]);
+const NAMES = new Set([...views.map((view) => view.name), "base", "note"]);
 
 export function isView(name) {
   return NAMES.has(name);
@@ -29,5 +30,6 @@ export function GlanceView({ state }) {
   }, []);
   const found = views?.find((view) => view.name === name);
   if (!found) return html`<p class="empty">${fault || "Loading…"}</p>`;
-  return html`<${found.View} key=${`${state.vault}/${state.route.id}`} api=${get} vault=${state.vault} go=${go} rest=${rest.join("/")} />`;
+  const path = rest.join("/");
+  return html`<${found.View} key=${`${state.vault}/${name}/${found.keyOf?.(path) ?? path}`} api=${get} vault=${state.vault} go=${go} rest=${path} />`;
 }

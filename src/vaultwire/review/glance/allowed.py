@@ -36,16 +36,20 @@ _OUTSIDE = re.compile(r"(?:https?://[^/]|mailto:)", re.IGNORECASE)
 # Other actions, and other parameters of this one (append, prepend), write notes when such a link is opened; plugins add more.
 _IN_APP = re.compile(r"obsidian://open/?\?(?:vault|file)=[^&#]*(?:&(?:vault|file)=[^&#]*)?\Z")
 _NOTE = re.compile(r"#/[A-Za-z0-9%._~-]+/note/[A-Za-z0-9%._~/-]+(?:\?line=[0-9]{1,9})?\Z")
+_BASE = re.compile(
+    r"#/[A-Za-z0-9%._~-]+/base/[A-Za-z0-9%._~/-]+"
+    r"(?:\?(?:view|block|this)=[A-Za-z0-9%._~-]+(?:&(?:view|block|this)=[A-Za-z0-9%._~-]+){0,2})?\Z"
+)
 _CALLOUT = re.compile(r"[a-z][a-z0-9-]{0,30}\Z")
 _TEXT_ATTRIBUTES = frozenset(("title", "data-callout", "data-mark"))
 _NUMBERS = frozenset(("start", "data-line"))
 
 
 def is_allowed_address(address: object) -> bool:
-    """Tell whether a link may lead to the address: http, https, mailto, a file in Obsidian, or a note of this page."""
+    """Tell whether a link may lead to the address: http, https, mailto, a file in Obsidian, a note or base of this page."""
     if not isinstance(address, str) or len(address) > _MAX_ADDRESS or _UNSAFE.search(address):
         return False
-    return bool(_OUTSIDE.match(address) or _IN_APP.match(address) or _NOTE.match(address))
+    return any(allowed.match(address) for allowed in (_OUTSIDE, _IN_APP, _NOTE, _BASE))
 
 
 def only_allowed(nodes: object) -> Tree:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from vaultwire.review.glance import activity as counting
+from vaultwire.review.glance.addresses import file_address, note_address
 from vaultwire.review.glance.layout import lay_out
 from vaultwire.review.glance.marking import marked, words_of
-from vaultwire.review.glance.rendering import note_address, to_tree
-from vaultwire.vault.disk.paths import is_canvas, is_note
+from vaultwire.review.glance.rendering import to_tree
+from vaultwire.vault.disk.paths import is_base, is_canvas, is_note
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import Hit, VaultPath
 from vaultwire.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from vaultwire.review.glance.base_views import BaseViews
 
 Records = Callable[[datetime], Iterable[Mapping[str, Any]]]
 """Returns the records of the audit log since a time, at least."""
@@ -39,6 +44,13 @@ class Glance:
         self._vault = vault
         self._audit = audit
         self._drawn: tuple[_Drawing, dict[str, Any]] | None = None
+
+    @cached_property
+    def bases(self) -> BaseViews:
+        """The bases of the vault."""
+        from vaultwire.review.glance.base_views import BaseViews  # noqa: PLC0415 - few pages ask for it
+
+        return BaseViews(self._vault)
 
     def search(self, q: str, limit: int = 30) -> dict[str, Any]:
         """Return the notes that match, with their lines in parts. Without a query: the notes that changed last.
@@ -92,7 +104,7 @@ class Glance:
         if is_canvas(note.path):
             tree: list[Any] = [["pre", {}, [["code", {}, [note.text[:_MOST_CANVAS]]]]]]
         else:
-            tree = to_tree(note.text, targets.get, vault=self._vault.name)
+            tree = to_tree(note.text, targets.get, vault=self._vault.name, note=note.path)
         changed = datetime.fromtimestamp(note.modified_ns / 1e9).astimezone()
         return {
             "path": note.path,
@@ -115,7 +127,7 @@ class Glance:
                     "text": link.display or link.linktext,
                     "path": link.target,
                     "line": link.line,
-                    "href": self._address(link.target) if link.target and is_note(link.target) else None,
+                    "href": file_address(self._vault.name, link.target) if _is_shown(link.target) else None,
                 }
                 for link in outgoing[:MOST_LINKS]
             ],
@@ -186,6 +198,11 @@ class Glance:
             "checked": position,
             "next": position if position < total else None,
         }
+
+
+def _is_shown(path: str | None) -> TypeGuard[str]:
+    """Tell whether the page can show a file."""
+    return path is not None and (is_note(path) or is_base(path))
 
 
 def _drawn(paths: list[VaultPath], links: list[tuple[int, int]]) -> dict[str, Any]:

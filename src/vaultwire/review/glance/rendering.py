@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from vaultwire.bases.base_blocks import base_blocks
 from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.review.glance.addresses import base_address, file_address
 from vaultwire.review.glance.allowed import REST, Tree, is_allowed_address, only_allowed
-from vaultwire.vault.disk.paths import is_note
+from vaultwire.vault.disk.paths import is_base, is_note
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -25,7 +27,6 @@ _MAX_VALUE = 2_000
 """Characters of a value that are shown."""
 
 _HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-/")
 _ELEMENTS = {
     "paragraph": "p",
     "bullet_list": "ul",
@@ -45,17 +46,19 @@ _ELEMENTS = {
 }
 
 
-def to_tree(text: str, resolve: Resolve | None = None, *, vault: str = "") -> Tree:
+def to_tree(text: str, resolve: Resolve | None = None, *, vault: str = "", note: str = "") -> Tree:
     """Return a note's text as a tree of elements.
 
-    ``vault``: its name, for links to its notes; without it they are plain text. A text that is too large ends with a node
-    that says so.
+    ``vault``: its name, for links to its notes; without it they are plain text. ``note``: the note's path, for links to the
+    bases that are in it. A text that is too large ends with a node that says so.
     """
     frontmatter = parse_frontmatter(text[:MAX_TEXT])
     body, is_cut = text[frontmatter.end : MAX_TEXT], len(text) > MAX_TEXT
     if is_cut:
         body = body[: body.rfind("\n") + 1] or body
-    builder = _Builder(resolve or (lambda _: None), vault, text.count("\n", 0, frontmatter.end))
+    builder = _Builder(resolve or (lambda _: None), vault, note, text.count("\n", 0, frontmatter.end))
+    if vault and note:
+        builder.bases = {block.line: number for number, block in enumerate(base_blocks(text[:MAX_TEXT]), 1)}
     nodes: Tree = []
     if frontmatter.values:
         nodes.append(builder.properties(frontmatter.values))
@@ -65,22 +68,15 @@ def to_tree(text: str, resolve: Resolve | None = None, *, vault: str = "") -> Tr
     return only_allowed(nodes)
 
 
-def quoted(text: str) -> str:
-    """Return a text as a part of an address, with ``/`` as it is."""
-    return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
-
-
-def note_address(vault: str, path: str, line: int = 0) -> str:
-    """Return the address of a note on the page."""
-    return f"#/{quoted(vault).replace('/', '%2F')}/note/{quoted(path)}{f'?line={line}' if line else ''}"
-
-
 class _Builder:
     """Builds the tree of one note from the tokens of markdown-it-py."""
 
-    def __init__(self, resolve: Resolve, vault: str, first_line: int) -> None:
+    def __init__(self, resolve: Resolve, vault: str, note: str, first_line: int) -> None:
+        self.bases: Mapping[int, int] = {}
+        """The numbers of the note's bases, by the first lines of their texts."""
         self._resolve = resolve
         self._vault = vault
+        self._note = note
         self._first_line = first_line
         self._parser = _parser()
         self._env: dict[str, Any] = {}
@@ -168,8 +164,16 @@ class _Builder:
             return [["hr" if kind == "hr" else "br", {}, []]]
         if kind in ("code_inline", "fence", "code_block"):
             code = ["code", {}, [token.content]]
-            return [code if kind == "code_inline" else ["pre", self._line_of(token), [code]]]
+            return [code] if kind == "code_inline" else [["pre", self._line_of(token), [code]], *self._base_of(token)]
         return self._obsidian(token)
+
+    def _base_of(self, token: Token) -> Tree:
+        """Return a link to the base in a code block; nothing for other code."""
+        number = self.bases.get(token.map[0] + self._first_line + 2) if token.map else None
+        if number is None:
+            return []
+        address = base_address(self._vault, self._note, block=number)
+        return [["p", {}, [["a", {"href": address, "class": "embed"}, ["Show what this base lists"]]]]]
 
     def _obsidian(self, token: Token) -> Tree:
         kind = token.type
@@ -211,11 +215,12 @@ class _Builder:
             return ["span", {"class": "missing", "title": f"{linktext} is not in the vault"}, children]
         if not self._vault:
             return ["span", {"title": path}, children]
-        if not is_note(path):
-            href = f"obsidian://open?vault={quoted(self._vault)}&file={quoted(path)}"
+        # An embedded base is shown with the note around it as "this"; a link leads to the base itself.
+        view = linktext.partition("#")[2]
+        href = file_address(self._vault, path, view, self._note if is_embed else "")
+        if not (is_note(path) or is_base(path)):
             return ["a", {"href": href, "class": "attachment", "title": f"{path} in Obsidian"}, children]
-        kind = "embed" if is_embed else "note"
-        return ["a", {"href": note_address(self._vault, path), "class": kind, "title": path}, children]
+        return ["a", {"href": href, "class": "embed" if is_embed else "note", "title": path}, children]
 
 
 def _decoded(address: str) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 from vaultwire.protocol.revisions import Revision
 from vaultwire.server.features.one_vault import CHANGING_TTL_MS, caching, to_completed
-from vaultwire.server.results import LISTING, POLICY_DENIED, READING
+from vaultwire.server.results import LISTING, POLICY_DENIED, QUERYING, READING
 from vaultwire.tools.completions import meaning_of
+from vaultwire.tools.resources import names_view
 from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
@@ -34,6 +35,7 @@ _NEEDED_FOR_VALUES = {
     "tag": "list_tags",
     "property": "list_properties",
     "base": LISTING,
+    "view": QUERYING,
 }
 
 
@@ -49,6 +51,8 @@ def answer_if_allowed(
         result = features.answer(method, params, revision, client)
         if method == "prompts/list" and not may(LISTING):
             result["prompts"] = [prompt for prompt in result["prompts"] if prompt["name"] != _REVIEW]
+        if method == "resources/list" and not may(QUERYING):
+            result["resources"] = [each for each in result["resources"] if not names_view(each["uri"])]
         return result
     if method == "completion/complete":
         return to_completed([])
@@ -63,6 +67,8 @@ def _needed(method: str, params: JsonObject) -> tuple[str, ...]:
     """Return the tools that the client must be allowed to call for this request."""
     if method == "prompts/get" and params.get("name") == _REVIEW:
         return READING, LISTING
+    if method == "resources/read" and isinstance(params.get("uri"), str) and names_view(params["uri"]):
+        return READING, QUERYING
     if method != "completion/complete":
         return _NEEDED.get(method, ())
     reference, argument = params.get("ref"), params.get("argument")

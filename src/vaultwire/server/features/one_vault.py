@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import Revision
 from vaultwire.toolkit.phrases import iso_time
+from vaultwire.tools.base_pages import first_view
 from vaultwire.tools.completions import Meaning, completions
 from vaultwire.tools.prompts import Message, Prompt, fill_prompt, find_prompt, list_prompts
 from vaultwire.tools.resources import (
@@ -19,11 +20,13 @@ from vaultwire.tools.resources import (
     read_resource,
     template_of,
     uri_of,
+    view_template_of,
+    view_uri_of,
 )
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES
-from vaultwire.vault.disk.paths import stem
+from vaultwire.vault.disk.paths import is_base, stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.media_types import media_type_of
+from vaultwire.vault.media_types import NOTE_TYPE, media_type_of
 from vaultwire.vault.value_types import NoteStat, Progress
 from vaultwire.vault.vault import Vault
 
@@ -38,6 +41,9 @@ MAX_VALUES = 100  # specification, Completion: "Maximum 100 items per response"
 CHANGING_TTL_MS = 0
 _TEMPLATES_TTL_MS = 3_600_000
 _CACHE_SCOPE = "private"
+_OF_VIEWS = (
+    "The rows of a view of a base as a Markdown table, by the base's path and the view's name; the first without one."
+)
 
 
 class VaultFeatures:
@@ -64,7 +70,13 @@ class VaultFeatures:
     def _list_resources(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
         cursor = text_in(params, "cursor") if params.get("cursor") is not None else None
         page = list_resources(self._vault, cursor, RESOURCES_PER_PAGE, progress)
-        result: JsonObject = {"resources": [self._to_listed(file, revision) for file in page.files]}
+        listed: list[JsonObject] = []
+        for file in page.files:
+            listed.append(self._to_listed(file, revision))
+            view = first_view(self._vault, file.path, progress) if is_base(file.path) else None
+            if view is not None:
+                listed.append(self._to_listed_view(file, view, revision))
+        result: JsonObject = {"resources": listed}
         if page.next_cursor is not None:
             result["nextCursor"] = page.next_cursor
         return result | caching(revision, CHANGING_TTL_MS)
@@ -81,13 +93,20 @@ class VaultFeatures:
             listed["annotations"] = {"lastModified": iso_time(file.modified_ns)}
         return listed
 
+    def _to_listed_view(self, base: NoteStat, view: str, revision: Revision) -> JsonObject:
+        """Return the entry of what a base shows first. Its size is not known before somebody reads it."""
+        listed: JsonObject = {"uri": view_uri_of(self._vault, base.path, view), "name": f"{base.path}#{view}"}
+        if revision.titles:
+            listed["title"] = f"{stem(base.path)}: {view}"
+        return {**listed, "description": "The rows of this view", "mimeType": NOTE_TYPE}
+
     def _list_templates(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
         refuse_cursor(params)
         description = 'A file of the vault by its path, such as "Folder/Note.md". The URI opens it in Obsidian too.'
-        return listed_template(template_of(self._vault), description, revision)
+        return listed_templates(template_of(self._vault), view_template_of(self._vault), description, revision)
 
-    def _read_resource(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
-        resource = read_resource(self._vault, text_in(params, "uri"), MAX_ATTACHMENT_BYTES)
+    def _read_resource(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+        resource = read_resource(self._vault, text_in(params, "uri"), MAX_ATTACHMENT_BYTES, progress)
         return {"contents": [_to_contents(resource)], **caching(revision, CHANGING_TTL_MS)}
 
     # ------------------------------------------------------------------ prompts
@@ -106,10 +125,9 @@ class VaultFeatures:
     # ------------------------------------------------------------------ completion
 
     def _complete(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
-        # `context` (arguments that are filled in already) is not used: no argument of ours depends on another.
         meanings = self._meanings(object_in(params, "ref"), progress)
         name, value = argument_in(params, meanings)
-        return to_completed(completions(self._vault, meanings[name], value, progress))
+        return to_completed(completions(self._vault, meanings[name], value, progress, filled_in(params)))
 
     def _meanings(self, reference: JsonObject, progress: Progress) -> dict[str, Meaning]:
         """Return what each argument of the prompt or template means."""
@@ -118,22 +136,37 @@ class VaultFeatures:
                 prompt = find_prompt(self._vault, self._prompts_folder, text_in(reference, "name", "ref."), progress)
                 return {argument.name: argument.meaning for argument in prompt.arguments}
             case "ref/resource":
-                uri = text_in(reference, "uri", "ref.")
-                if uri != template_of(self._vault):
-                    message = f"ref.uri: there is one template, {template_of(self._vault)!r}"
-                    raise VaultError(INVALID_ARGUMENTS, message)
-                return {"path": "file"}
+                return meanings_in(reference, template_of(self._vault), view_template_of(self._vault))
             case _:
                 raise VaultError(INVALID_ARGUMENTS, "ref.type must be 'ref/prompt' or 'ref/resource'")
 
 
-def listed_template(uri_template: str, description: str, revision: Revision) -> JsonObject:
-    """Return the result of ``resources/templates/list``: the only template there is."""
-    template: JsonObject = {"uriTemplate": uri_template, "name": "file"}
+def listed_templates(of_files: str, of_views: str, description: str, revision: Revision) -> JsonObject:
+    """Return the result of ``resources/templates/list``: a template of files and one of views of bases."""
+    file: JsonObject = {"uriTemplate": of_files, "name": "file", "description": description}
+    view: JsonObject = {"uriTemplate": of_views, "name": "view", "description": _OF_VIEWS, "mimeType": NOTE_TYPE}
     if revision.titles:
-        template["title"] = "Note or attachment"
-    template["description"] = description
-    return {"resourceTemplates": [template], **caching(revision, _TEMPLATES_TTL_MS)}
+        file["title"], view["title"] = "Note or attachment", "View of a base"
+    return {"resourceTemplates": [file, view], **caching(revision, _TEMPLATES_TTL_MS)}
+
+
+def meanings_in(reference: JsonObject, of_files: str, of_views: str) -> dict[str, Meaning]:
+    """Return what the variables of the template mean that is to be completed. Raises VaultError for an unknown one."""
+    uri = text_in(reference, "uri", "ref.")
+    if uri == of_files:
+        return {"path": "file"}
+    if uri == of_views:
+        return {"base": "base", "view": "view"}
+    raise VaultError(INVALID_ARGUMENTS, f"ref.uri: the templates are {of_files!r} and {of_views!r}")
+
+
+def filled_in(params: JsonObject) -> dict[str, str]:
+    """Return the arguments that are filled in already (``context``; specification, Completion, from 2025-06-18)."""
+    context = params.get("context")
+    arguments = context.get("arguments") if isinstance(context, dict) else None
+    if not isinstance(arguments, dict):
+        return {}
+    return {name: value for name, value in arguments.items() if isinstance(value, str)}
 
 
 def to_listed_prompt(prompt: Prompt, revision: Revision) -> JsonObject:

@@ -14,7 +14,9 @@ from vaultwire.server.features.one_vault import (
     VaultFeatures,
     argument_in,
     caching,
-    listed_template,
+    filled_in,
+    listed_templates,
+    meanings_in,
     object_in,
     prompt_in,
     refuse_cursor,
@@ -34,7 +36,7 @@ from vaultwire.tools.prompts import (
     list_prompts,
     plain_name,
 )
-from vaultwire.tools.resources import TEMPLATE, root_of, vault_of
+from vaultwire.tools.resources import TEMPLATE, VIEW_TEMPLATE, root_of, vault_of
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
 
@@ -97,7 +99,7 @@ class CombinedFeatures:
     def _list_templates(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
         refuse_cursor(params)
         description = 'A file of a vault by the vault\'s name and its path there, such as "Folder/Note.md".'
-        return listed_template(TEMPLATE, description, revision)
+        return listed_templates(TEMPLATE, VIEW_TEMPLATE, description, revision)
 
     def _read_resource(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
         named = vault_of(text_in(params, "uri"))
@@ -158,35 +160,24 @@ class CombinedFeatures:
 
     def _complete(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
         reference = object_in(params, "ref")
-        filled_in = _filled_in(params)
+        given = filled_in(params)
         meanings: dict[str, Meaning]
         match reference.get("type"):
             case "ref/prompt":
-                vault, prompt = self._find(text_in(reference, "name", "ref."), filled_in, progress)
+                vault, prompt = self._find(text_in(reference, "name", "ref."), given, progress)
                 meanings = {argument.name: argument.meaning for argument in prompt.arguments}
                 names_vault = prompt.note is None
             case "ref/resource":
-                if text_in(reference, "uri", "ref.") != TEMPLATE:
-                    raise VaultError(INVALID_ARGUMENTS, f"ref.uri: there is one template, {TEMPLATE!r}")
-                given = filled_in.get(ARGUMENT, "")
-                vault = self._vaults.name(given) if given else self._vaults.names[0]
-                meanings = {ARGUMENT: "text", "path": "file"}
+                meanings = {ARGUMENT: "text", **meanings_in(reference, TEMPLATE, VIEW_TEMPLATE)}
+                named = given.get(ARGUMENT, "")
+                vault = self._vaults.name(named) if named else self._vaults.names[0]
                 names_vault = True
             case _:
                 raise VaultError(INVALID_ARGUMENTS, "ref.type must be 'ref/prompt' or 'ref/resource'")
         name, value = argument_in(params, meanings)
         if names_vault and name == ARGUMENT:
             return to_completed(ranked(self._vaults.names, value))
-        return to_completed(completions(self._vaults.get(vault), meanings[name], value, progress))
-
-
-def _filled_in(params: JsonObject) -> dict[str, str]:
-    """Return the arguments that are filled in already (``context``; specification, Completion, from 2025-06-18)."""
-    context = params.get("context")
-    arguments = context.get("arguments") if isinstance(context, dict) else None
-    if not isinstance(arguments, dict):
-        return {}
-    return {name: value for name, value in arguments.items() if isinstance(value, str)}
+        return to_completed(completions(self._vaults.get(vault), meanings[name], value, progress, given))
 
 
 def _prefixes(vaults: tuple[str, ...]) -> dict[str, str]:

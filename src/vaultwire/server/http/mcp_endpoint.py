@@ -57,6 +57,7 @@ class McpEndpoint:
         self._make_session = make_session
         self._sessions: dict[str, HttpSession] = {}
         self._peers: dict[tuple[str, str], Peer] = {}
+        self._params: dict[str, http.HeaderParams] = {}  # by tool, as found when it was first called
         self._is_closing = False
 
     # ------------------------------------------------------------------ requests
@@ -121,7 +122,12 @@ class McpEndpoint:
     def _params_of(self, tool: Json) -> http.HeaderParams:
         """Return which arguments of a tool are in headers, too."""
         description = self._workers.handlers.describe(tool) if isinstance(tool, str) else None
-        return () if description is None else http.header_params(description["inputSchema"])
+        if description is None:
+            return ()
+        name = description["name"]
+        if name not in self._params:
+            self._params[name] = http.header_params(description["inputSchema"])
+        return self._params[name]
 
     def _one_request_session(self, message: Json, revision: Revision, principal: str) -> Session:
         """Return the protocol state for one request. What its caller has read is remembered, as with a session."""

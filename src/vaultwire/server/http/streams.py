@@ -153,7 +153,10 @@ class Stream(Outlet):
             home.keep(self)
 
     def detach(self, consumer: int) -> None:
-        """Stop being the consumer. Drop frames that no client can come back to."""
+        """Stop being the consumer. Drop frames that no client can come back to.
+
+        Not left to the end of the stream: after a wait it is part of a cycle, and waits for the garbage collector.
+        """
         with self._lock:
             if self.consumer == consumer:
                 self._wake = None

@@ -5,11 +5,11 @@ Docstrings here are product text: a model reads them. ``port`` has what answers 
 
 from __future__ import annotations
 
-from typing import Annotated, TypedDict
+from typing import Annotated, TypedDict, cast
 
 from vaultwire.toolkit.argument_types import Name, OptionalName
 from vaultwire.toolkit.phrases import counted, text_blocks
-from vaultwire.toolkit.registry import Bounds, Outcome
+from vaultwire.toolkit.registry import Bounds, Open, Outcome
 from vaultwire.tools.obsidian_cli.port import FileName, FilePath, Files, Obsidian, app_tool, listed
 from vaultwire.vault.value_types import Progress
 
@@ -41,11 +41,18 @@ class Bookmarks(TypedDict):
     bookmarks: list[Bookmark]
 
 
+# Other members are the columns.
+class ShownRow(TypedDict):
+    """A row as Obsidian's command gives it: the path, then a text for each column by its name."""
+
+    path: Annotated[str, "The file's path"]
+
+
 class BaseRows(TypedDict):
     """What a base shows."""
 
-    columns: Annotated[list[str], "Names of the columns"]
-    rows: Annotated[list[list[str]], "A text for each column"]
+    columns: Annotated[list[str], "Names of the columns; path is the first"]
+    rows: Annotated[list[Annotated[ShownRow, Open()]], "By column name, all values texts"]
 
 
 class BaseViewName(TypedDict):
@@ -139,11 +146,26 @@ def obsidian_query_base(
         view: The view's name. Empty for the first one.
     """
     columns, rows = obsidian.base_rows(path, view, progress)
+    names = _told_apart(columns)
     # A cell may hold tabs and line breaks; in the table they would look like other cells and rows.
-    table = ["\t".join(" ".join(cell.split()) for cell in cells) for cells in (columns, *rows)]
+    table = ["\t".join(" ".join(cell.split()) for cell in cells) for cells in (names, *rows)]
     return Outcome(
-        [f"{counted(len(rows), 'row')} of {path}\n" + "\n".join(table)], BaseRows(columns=columns, rows=rows)
+        [f"{counted(len(rows), 'row')} of {path}\n" + "\n".join(table)],
+        BaseRows(columns=names, rows=[cast("ShownRow", dict(zip(names, cells, strict=True))) for cells in rows]),
     )
+
+
+def _told_apart(columns: list[str]) -> list[str]:
+    """Return the names of columns; those that are taken get a number, so that no cell hides another."""
+    names: dict[str, None] = {}
+    numbers: dict[str, int] = {}
+    for column in columns:
+        name = column
+        while name in names:
+            numbers[column] = numbers.get(column, 1) + 1
+            name = f"{column} {numbers[column]}"
+        names[name] = None
+    return [*names]
 
 
 @app_tool(title="Views of a base in Obsidian", read_only=True)

@@ -1,8 +1,9 @@
 """The guard: ASGI middleware before every network door. It controls access and size.
 
 It checks, in this order and before the door is called: the form and size of the head, the name the server was called by
-(DNS rebinding), the page a browser sends from, the key, the size of the body. What a door then does is not its matter; how
-bytes come off a socket, and how slowly they may, is ``http_server``'s.
+(DNS rebinding), the page a browser sends from, the key, the size of the body. Doors get the values of headers without the
+spaces around them. What a door then does is not its matter; how bytes come off a socket, and how slowly they may, is
+``http_server``'s.
 """
 
 from vaultwire.transports.guard.guard import Guard

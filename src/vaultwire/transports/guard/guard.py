@@ -43,6 +43,8 @@ class Guard:
         self._count += 1
         response = Response(send, b"%s-%x" % (self._run, self._count))
         self._observer.began(response.id)
+        # Parsers leave the spaces around a value in place. They are not part of it (RFC 9110, 5.5).
+        scope = {**scope, "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]]}
         if scope.get("root_path") or not scope.get("raw_path"):
             scope = _below_root(scope)
         door = self._door(scope["path"])
@@ -73,7 +75,7 @@ class Guard:
     async def _refuse(self, refusal: Refusal, door: Door, scope: Scope, response: Response) -> None:
         """Send a refusal. A page that may call this server can read it."""
         if response.origin is None:
-            pages = [value.strip(b" \t") for name, value in scope["headers"] if name == b"origin"]
+            pages = [value for name, value in scope["headers"] if name == b"origin"]
             if len(pages) == 1 and pages[0].decode("latin-1") in self._rules.origins:
                 response.origin = pages[0]
         await response.refuse(refusal, door.refusal_headers)

@@ -31,8 +31,7 @@ def headers_of(scope: Scope) -> dict[bytes, bytes]:
             "Request headers too large",
             f"Path and headers may have {MAX_HEAD_BYTES} bytes and {MAX_HEADERS} lines together",
         )
-    # Parsers leave the spaces after a value in place. They are not part of it (RFC 9110, 5.5).
-    by_name = {name: value.strip(b" \t") for name, value in lines}
+    by_name = dict(lines)
     if len(by_name) != len(lines):
         names = [name for name, _ in lines]
         for name in _ONCE:

@@ -102,12 +102,10 @@ class RequestCycle:
         """Put the head together. It goes out with the first piece of the body, at once if that is chunked."""
         self.status = status
         self._silent = status in _WITHOUT_BODY or self.scope["method"] == "HEAD"
-        self._left: int | None = None  # of the body, as the head says; None where it does not
-        lines = []
-        for name, value in headers:
-            lines.append(b"%s: %s\r\n" % (name, value))
-            if name == b"content-length":
-                self._left = int(value)
+        values = list(headers)
+        length = dict(values).get(b"content-length")
+        self._left = None if length is None else int(length)  # of the body, as the head says; None where it does not
+        lines = [b"%s: %s\r\n" % (name, value) for name, value in values]
         self._chunked = self._left is None and not self._silent and self.scope["http_version"] == "1.1"
         if self._chunked:
             lines.append(b"transfer-encoding: chunked\r\n")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from vaultwire.bases.base import Base, View
+from vaultwire.bases.base_blocks import base_blocks
 from vaultwire.bases.base_file import NotABaseError, read_base
 from vaultwire.bases.new_notes import NewNoteInView, new_note_in
 from vaultwire.vault.base_queries import sources
@@ -21,6 +22,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.rows import Rows
 from vaultwire.vault.links.note_lookup import locate, locate_file
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
@@ -60,7 +62,7 @@ class Bases:
     def blocks(self, note: str, progress: Progress = NO_PROGRESS) -> list[BaseBlock]:
         """Return the ```` ```base ```` blocks of the note that ``note`` means. Raises VaultError as ``Vault.read`` does."""
         path = locate(self._files, self._index, note, progress)
-        blocks = sources.base_blocks(plain_text(self._files.read(path).data))
+        blocks = base_blocks(plain_text(self._files.read(path).data))
         return [
             BaseBlock(number, block.line, block.text, _view_names(block.text)) for number, block in enumerate(blocks, 1)
         ]
@@ -89,13 +91,14 @@ class Bases:
         around = self._this(place, this, progress)
         name = view or place.view
         types = self._settings.get().property_types
-        version = self._index.rows.version(progress)
+        rows = self._index.rows.checked(progress)
+        version = rows.version(progress)
         question = (place.text, place.path, name, around, tuple(types.items()))
         known = self._remembered.get(question, version)
         if known is not None:
             return known
-        query = self._query(_read(place), name, around, progress)
-        result = self._run(query, place.path, progress)
+        query = self._query(rows, _read(place), name, around, progress)
+        result = self._run(query, rows, place.path, progress)
         if not depends_on_time(query.base, query.view):
             self._remembered.keep(question, version, result, len(result.rows))
         return result
@@ -116,26 +119,21 @@ class Bases:
         place = sources.read_source(self._files, self._index, source, progress)
         around = self._this(place, this, progress)
         path = locate_file(self._files, self._index, note, progress)
-        query = self._query(_read(place), view or place.view, around, progress)
-        found = self._index.rows.at([path], progress)
+        rows = self._index.rows.checked(progress)
+        query = self._query(rows, _read(place), view or place.view, around, progress)
+        found = rows.at([path], progress)
         if not found:
             return Explanation(path, query.view, False, [], [], ["The vault's own rules exclude this file."])
         query.host.list_files(found)
         return explain(query, path)
 
-    def _query(self, base: Base, view: str, this: str, progress: Progress) -> ViewQuery:
+    def _query(self, rows: Rows, base: Base, view: str, this: str, progress: Progress) -> ViewQuery:
         shown = find_view(base, view)
-        host = VaultHost(
-            self._index,
-            self._files,
-            self._settings.get().property_types,
-            progress,
-            reads_creation=asks_for_creation(base, shown),
-        )
-        return ViewQuery(self._index, host, base, shown, this=this, now=self._now().astimezone())
+        host = self._host(rows, progress, reads_creation=asks_for_creation(base, shown))
+        return ViewQuery(rows, host, base, shown, this=this, now=self._now().astimezone())
 
-    def _run(self, query: ViewQuery, path: str, progress: Progress) -> BaseResult:
-        judge = OneProperty(query, self._index, progress) if self._by_index else None
+    def _run(self, query: ViewQuery, rows: Rows, path: str, progress: Progress) -> BaseResult:
+        judge = OneProperty(query, rows, progress) if self._by_index else None
         outcome = query.outcome(judge, progress)
         query.end()
         return BaseResult(
@@ -158,7 +156,11 @@ class Bases:
 
     def host(self, progress: Progress = NO_PROGRESS) -> VaultHost:
         """Return what tells where the links in cells lead."""
-        return VaultHost(self._index, self._files, self._settings.get().property_types, progress, reads_creation=False)
+        return self._host(self._index.rows.checked(progress), progress, reads_creation=False)
+
+    def _host(self, rows: Rows, progress: Progress, *, reads_creation: bool) -> VaultHost:
+        types = self._settings.get().property_types
+        return VaultHost(self._index, rows, self._files, types, progress, reads_creation=reads_creation)
 
     def _this(self, place: sources.Place, this: str, progress: Progress) -> str:
         return locate_file(self._files, self._index, this, progress) if this.strip() else place.path

@@ -15,7 +15,8 @@ from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.index.rows import ResolveLink, RowFile
+from vaultwire.vault.index.rows import ResolveLink, RowFile, Rows
+from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.links.link_resolver import linkpath_of
 from vaultwire.vault.value_types import Progress, VaultPath
 
@@ -41,16 +42,20 @@ class VaultHost:
     def __init__(
         self,
         index: Index,
+        rows: Rows,
         files: Files,
         types: Mapping[str, str],
         progress: Progress,
         *,
         reads_creation: bool = True,
     ) -> None:
-        """``types``: the types of properties by folded name. ``reads_creation``: some expression asks when files were made."""
+        """``rows``: those of the index, checked. ``types``: the types of properties by folded name.
+
+        ``reads_creation``: some expression asks when files were made.
+        """
         self.progress = progress
         self._index = index
-        self._rows = index.rows
+        self._rows = rows
         self._files = files
         self._types = types
         self._reads_creation = reads_creation
@@ -65,6 +70,7 @@ class VaultHost:
         self._resolved: dict[tuple[str, str], VaultPath | None] = {}
         self._resolver: ResolveLink | None = None
         self._backlinks = 0
+        self._graph: LinkGraph | None = None
 
     def list_files(self, listed: Sequence[RowFile]) -> None:
         """Say which files will be asked for, in this order. Others may be asked for too, one by one."""
@@ -133,11 +139,12 @@ class VaultHost:
             return []
         self._backlinks += 1
         if self._backlinks <= _MOST_SINGLE:
-            return sorted({source for source, _ in self._index.incoming(VaultPath(path), self.progress)})
-        graph = self._index.link_graph(self.progress)
-        if path not in graph:
+            return self._rows.backlinks(VaultPath(path), self.progress)
+        if self._graph is None:
+            self._graph = self._index.link_graph(self.progress)
+        if path not in self._graph:
             return []
-        return [near.path for near in graph.neighbours(VaultPath(path), 1, "in", self.progress).all()]
+        return [near.path for near in self._graph.neighbours(VaultPath(path), 1, "in", self.progress).all()]
 
     def property_type(self, name: str) -> str:
         """See ``Host``."""

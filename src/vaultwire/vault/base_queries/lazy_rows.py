@@ -6,7 +6,9 @@ import threading
 from collections.abc import Sequence
 from typing import overload
 
-from vaultwire.vault.base_queries.results import ResultRow
+from vaultwire.bases.base import View
+from vaultwire.bases.ids import normal_id
+from vaultwire.vault.base_queries.results import Column, ResultRow
 from vaultwire.vault.base_queries.running import Outcome, ViewQuery, cells_of
 from vaultwire.vault.value_types import VaultPath
 
@@ -22,6 +24,7 @@ class LazyRows(Sequence[ResultRow]):
         self._files = outcome.files
         self._places = outcome.places
         self._cells = cells_of(query.columns)
+        self._image = cells_of(_image_of(query.view))
         self._made: dict[int, ResultRow] = {}
         self._lock = threading.Lock()
 
@@ -50,6 +53,13 @@ class LazyRows(Sequence[ResultRow]):
         if len(self._made) >= _MOST_KEPT:
             self._made.clear()
         path = self._files[place].path
-        cells = self._cells(self._query.row(path))
-        made = self._made[place] = ResultRow(path, cells, self._places[place] if self._places else -1)
+        row = self._query.row(path)
+        group = self._places[place] if self._places else -1
+        made = self._made[place] = ResultRow(path, self._cells(row), group, next(iter(self._image(row)), None))
         return made
+
+
+def _image_of(view: View) -> list[Column]:
+    """Return the property whose value is the picture of a card; none for most views."""
+    written = view.settings.get("image")
+    return [Column(normal_id(written), written)] if isinstance(written, str) and written.strip() else []

@@ -11,7 +11,7 @@ from vaultwire.bases.row import Query, Row
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.running import ViewQuery, value_of
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.rows import Rows
 from vaultwire.vault.links.link_resolver import link_name, link_names_to, linkpath_of
 from vaultwire.vault.value_types import Progress, VaultPath
 
@@ -19,14 +19,14 @@ from vaultwire.vault.value_types import Progress, VaultPath
 class OneProperty:
     """Answers the narrowing of one query (``narrowing.Judge``)."""
 
-    def __init__(self, query: ViewQuery, index: Index, progress: Progress) -> None:
+    def __init__(self, query: ViewQuery, rows: Rows, progress: Progress) -> None:
         self._query = query
-        self._index = index
+        self._rows = rows
         self._progress = progress
 
     def values(self, name: str, most: int) -> Mapping[str, PropertyValue] | None:
         """See ``Judge``."""
-        return self._index.rows.values(name, most, self._progress)
+        return self._rows.values(name, most, self._progress)
 
     def passes(self, expression: Expression, name: str, value: PropertyValue, *, is_there: bool) -> bool:
         """See ``Judge``."""

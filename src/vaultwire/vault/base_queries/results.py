@@ -31,11 +31,15 @@ class Column(NamedTuple):
 
 
 class ResultRow(NamedTuple):
-    """One file with its cells, one for each column. ``group``: its place in the groups; -1 without groups."""
+    """One file with its cells, one for each column. ``group``: its place in the groups; -1 without groups.
+
+    ``image``: the value of the property that the view's own setting ``image`` names, which may be none of the columns.
+    """
 
     path: VaultPath
     cells: tuple[Value, ...]
     group: int = -1
+    image: Value = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,16 +18,15 @@ from vaultwire.bases.values import Value
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.narrowing import Judge, narrowed
 from vaultwire.vault.base_queries.results import Column, ResultGroup
-from vaultwire.vault.index.port import Index
-from vaultwire.vault.index.rows import Every, RowFile
+from vaultwire.vault.index.rows import Every, RowFile, Rows
 from vaultwire.vault.value_types import NO_PROGRESS, Progress
 
 NO_GROUP = "None"
 """The app's name of the group of files without a value."""
 
 _FIRST_COLUMN = "file.name"
-# 2 ms of work between two checks whether the caller still waits.
-_CHECK_EVERY = 200
+# 2 ms of work between two reports.
+_REPORT_EVERY = 200
 
 
 class Outcome(NamedTuple):
@@ -54,13 +53,13 @@ class _Members(NamedTuple):
 class ViewQuery:
     """One view of a base, with all that its expressions are evaluated with. For one thread at a time."""
 
-    def __init__(self, index: Index, host: VaultHost, base: Base, view: View, *, this: str, now: datetime) -> None:
+    def __init__(self, rows: Rows, host: VaultHost, base: Base, view: View, *, this: str, now: datetime) -> None:
         """``this``: the path of the file around the base; "" for none. ``now`` has a time zone."""
         self.base = base
         self.view = view
         self.this = this
         self.host = host
-        self._index = index
+        self._rows = rows
         self.shared = Query(host, now, base.formulas, this)
 
     def row(self, path: str) -> Row:
@@ -117,7 +116,7 @@ class ViewQuery:
     def _filtered(self, judge: Judge | None, progress: Progress) -> list[RowFile]:
         wanted = self.filter
         plan = None if judge is None else narrowed(wanted, judge)
-        found = self._index.rows.find(Every(()) if plan is None else plan.possible, progress)
+        found = self._rows.find(Every(()) if plan is None else plan.possible, progress)
         rest = wanted if plan is None else plan.rest
         self.host.list_files(found)
         if rest is None:
@@ -201,7 +200,7 @@ def display_name(property_id: str) -> str:
 def _watched(files: list[RowFile], progress: Progress, doing: str) -> Iterator[RowFile]:
     """Yield the files, and let the caller stop the work or hear how far it is."""
     for number, file in enumerate(files):
-        if number % _CHECK_EVERY == 0:
-            progress.check()
+        progress.check()
+        if number % _REPORT_EVERY == 0:
             progress.report(number, len(files), f"{number} of {len(files)} {doing}")
         yield file

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from vaultwire.markdown.block_parser import read_body
-from vaultwire.markdown.patterns import compile_pattern
-from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.bases.base_blocks import base_blocks, no_block
 from vaultwire.vault.base_queries.results import BaseSource
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
@@ -18,19 +14,6 @@ from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.rows import NameEndsWith
 from vaultwire.vault.links.note_lookup import locate, locate_file, subpath_of
 from vaultwire.vault.value_types import Progress, VaultPath
-
-_FENCE = compile_pattern(r"[ \t]*+(?P<marks>`{3,}+(?=[^`]*\Z)|~{3,}+)[ \t]*+(?P<info>.*+)\Z")
-_BASE = compile_pattern(r"base(?=[\s{]|\Z)", re.IGNORECASE)
-_QUOTE = compile_pattern(r"[ \t]{0,3}>[ \t]?")
-# Quotes within quotes: deeper ones hold no base that anybody wrote.
-_MOST_NESTED = 8
-
-
-class Block(NamedTuple):
-    """A base in a code block: the line of the first line of its text, counted from 1 in the note, and the text."""
-
-    line: int
-    text: str
 
 
 class Place(NamedTuple):
@@ -95,47 +78,10 @@ def _read_block(files: Files, index: Index, source: BaseSource, progress: Progre
     path = locate(files, index, source.path, progress)
     blocks = base_blocks(plain_text(files.read(path).data))
     if not 1 <= source.block <= len(blocks):
-        count = {0: "no base block", 1: "one base block"}.get(len(blocks), f"{len(blocks)} base blocks")
-        raise VaultError(INVALID_ARGUMENTS, f"{path!r} has {count}, so there is no block {source.block}.", path=path)
+        raise VaultError(INVALID_ARGUMENTS, f"{path!r} {no_block(len(blocks), source.block)}.", path=path)
     return Place(path, blocks[source.block - 1].text)
 
 
 def base_files(index: Index, progress: Progress) -> list[VaultPath]:
     """Return the ``.base`` files of the vault that its own rules do not exclude, in path order."""
     return [file.path for file in index.rows.find(NameEndsWith(BASE_SUFFIX), progress)]
-
-
-def base_blocks(text: str) -> list[Block]:
-    """Return the bases in code blocks of a note, in their order, also those in quotes and callouts."""
-    if "base" not in text.casefold():
-        return []
-    end = parse_frontmatter(text).end
-    return [*_blocks(text[end:].split("\n"), text.count("\n", 0, end) + 1, 0)]
-
-
-def _blocks(lines: list[str], first: int, depth: int) -> Iterator[Block]:
-    for span in read_body("\n".join(lines), 1).blocks:
-        own = lines[span.first - 1 : span.last]
-        if own and _QUOTE.match(own[0]) and depth < _MOST_NESTED:
-            inner = [line[found.end() :] if (found := _QUOTE.match(line)) else line for line in own]
-            yield from _blocks(inner, first + span.first - 1, depth + 1)
-            continue
-        yield from _fenced(own, first + span.first - 1)
-
-
-def _fenced(lines: list[str], first: int) -> Iterator[Block]:
-    """Yield the bases of a block: it is a code block, or an item of a list that holds some."""
-    rest = enumerate(lines)
-    for number, line in rest:
-        opening = _FENCE.match(line)
-        if opening is None:
-            continue
-        indent = len(line) - len(line.lstrip(" \t"))
-        closing = re.compile(rf"[ \t]*{re.escape(opening['marks'][0])}{{{len(opening['marks'])},}}[ \t]*\Z")
-        text: list[str] = []
-        for _, below in rest:
-            if closing.match(below):
-                break
-            text.append(below[min(indent, len(below) - len(below.lstrip(" \t"))) :])
-        if _BASE.match(opening["info"]):
-            yield Block(first + number + 1, "\n".join(text))

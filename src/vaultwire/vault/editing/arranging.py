@@ -115,7 +115,9 @@ class Arranging:
             notices = [f"{new!r} was in use already, in {plan.in_use} notes."] if plan.in_use else []
             notices += _excluded_notices(plan)
             notices += [f"{path} keeps the name {plan.old!r}: it {reason}." for path, reason in plan.skipped]
-            asked = Asked(f"Renaming the property {plan.old!r} to {plan.new!r}", "it has the property")
+            asked = Asked(
+                f"Renaming the property {plan.old!r} to {plan.new!r}", "it has the property, or a base that names it"
+            )
             return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
 
     def merge(

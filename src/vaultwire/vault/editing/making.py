@@ -5,12 +5,16 @@ Planned by ``plans.creating``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from vaultwire.bases.base_edits import ViewEdit
 from vaultwire.markdown import edits
+from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.days import parse_days
 from vaultwire.vault.disk.note_text import to_bytes
+from vaultwire.vault.editing.base_texts import new_base_text
 from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Workbench
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.creating import (
@@ -19,6 +23,7 @@ from vaultwire.vault.plans.creating import (
     link_in,
     plan_append_periodic,
     plan_attachment,
+    plan_base,
     plan_create,
     plan_insert_template,
 )
@@ -63,6 +68,21 @@ class Making:
         with self._bench.locked(progress) as context:
             plan = plan_create(context, new, self._bench.now(), may_have_namesake=may_have_namesake)
             return self._finish(context, plan, dry_run=dry_run)
+
+    def create_base(
+        self,
+        name: str,
+        search: str,
+        changes: Mapping[str, PropertyValue],
+        views: Sequence[ViewEdit],
+        progress: Progress,
+        *,
+        dry_run: bool,
+    ) -> Made:
+        """Make a base. Where it goes: as a new note. See ``plan_base``; ``new_base_text`` for what it says."""
+        text = new_base_text(search, changes, views)
+        with self._bench.locked(progress) as context:
+            return self._finish(context, plan_base(context, name, text), dry_run=dry_run)
 
     def rewrite(
         self, name: str, content: str, if_match: str | None, progress: Progress, *, appends: bool, dry_run: bool

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Literal, NamedTuple, TypeAlias
 
+from vaultwire.bases.base_edits import ViewEdit
 from vaultwire.markdown import patches
 from vaultwire.markdown.canvas import NotACanvasError
 from vaultwire.markdown.canvas_edits import CanvasEdit, CanvasEditError, edit_canvas
@@ -17,14 +18,18 @@ from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties
 from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
+from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.sources import locate_base
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.days import parse_day
 from vaultwire.vault.disk.note_text import edited_bytes, to_bytes
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.editing.workbench import Done, Workbench
+from vaultwire.vault.editing.base_texts import BaseText
+from vaultwire.vault.editing.workbench import Asked, Done, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_lookup import locate_canvas, locate_file
 from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.heading_links import with_heading_links
 from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 from vaultwire.vault.plans.task_edits import EditedTask, TaskEdit, edit_tasks, parse_mark
@@ -181,6 +186,38 @@ class Revising:
                 raise VaultError(INVALID_ARGUMENTS, "An edit holds half of a surrogate pair.", path=path) from None
             done = self._bench.finish([Write(path, before, after)], [], progress, dry_run=dry_run)
             return Revised(path, before, done), added
+
+    def edit_base(
+        self,
+        source: BaseSource,
+        changes: Mapping[str, PropertyValue],
+        views: Sequence[ViewEdit],
+        if_match: str | None,
+        progress: Progress,
+        *,
+        dry_run: bool,
+    ) -> Revised:
+        """Edit a ``.base`` file or a base block of a note; all that the edits do not name stays. See ``bases.base_edits``.
+
+        Links and embeds with the name of a view (``![[Name.base#View]]``) follow where the view gets another name.
+
+        What is wrong in the base afterwards and was not before is a notice. Raises VaultError: INVALID_ARGUMENTS for what
+        cannot be edited so; those of ``locate_base``, ``locate`` and ``Workbench.read``.
+        """
+        with self._bench.locked(progress) as context:
+            if source.block:
+                path = context.locate(source.path)
+            else:
+                path = locate_base(context.files, context.index, source.path, progress)
+            before = self._bench.read(path, if_match)
+            edited = BaseText(source.block, changes, views)
+            after = edited_bytes(before, lambda text: edited.edit(path, text))
+            writes, _, skipped = with_heading_links(context, [Write(path, before, after)], edited.new_subpaths(path))
+            names = {each.name.casefold() for each in context.index.properties("", None, progress)}
+            notices = [*edited.notices(names), *(f"{each}: links were not looked at: {why}" for each, why in skipped)]
+            asked = Asked(f"Renaming {edited.renames} in {path!r}", named=(path,)) if edited.renames else Asked()
+            done = self._bench.finish(writes, notices, progress, dry_run=dry_run, asked=asked)
+            return Revised(path, before, done)
 
     def set_tasks(
         self, given: Sequence[GivenTask], if_match: str | None, progress: Progress, *, dry_run: bool

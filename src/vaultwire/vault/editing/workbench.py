@@ -33,6 +33,7 @@ from vaultwire.vault.editing.confirmation import (
 from vaultwire.vault.editing.guides import guides_for
 from vaultwire.vault.editing.held import hold, waiting_on
 from vaultwire.vault.errors import NOT_READ, POLICY_DENIED, STALE_EDIT, VaultError
+from vaultwire.vault.holding.feedback import expect_news
 from vaultwire.vault.holding.holding import Holding
 from vaultwire.vault.holding.review_mode import Mode, PlannedChange, ReviewRules, places_of, written_by
 from vaultwire.vault.index.port import Index
@@ -183,6 +184,7 @@ class Workbench:
             if asked.what:
                 self.caller.show(asked.what)
             return None
+        expect_news(self.caller, self.holding)
         author = Author(self.caller.client, self.tool, self.caller.session)
         if mode == "ask" and asks_person(progress):
             question = question or confirmation_of(self.files, steps, self.tool)

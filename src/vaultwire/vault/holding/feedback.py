@@ -17,15 +17,28 @@ _RECENT_NS = 30 * 86_400 * 1_000_000_000
 _HEAD = "What the person decided since your last call:"
 
 
+def expect_news(caller: Caller, holding: Holding) -> None:
+    """Have a session told from now on what the person decides. Called before its first change or proposal is made."""
+    if caller.told is None and not caller.lasting:
+        try:
+            caller.told = holding.decisions.end()
+        except OSError:  # then all of the log is read once; no decision in it concerns a new session
+            caller.told = 0
+
+
 def news_for(caller: Caller, holding: Holding) -> str:
-    """Return what this session is to be told now, "" for nothing. One look at the log's size while nothing is decided."""
+    """Return what this session is to be told now, "" for nothing. One look at the log's size while nothing is decided.
+
+    No look for a session that has changed nothing: there is nothing to decide, and the file would be asked in each call.
+    """
+    if caller.told is None and not caller.lasting:
+        return ""
     log = holding.decisions
     try:
         end = log.end()
-        if caller.told is None and caller.lasting:
+        if caller.told is None:
             caller.told = _told_before(caller, log)
-        if caller.told is None or caller.told > end:  # no decision is older than the session's first call
-            caller.told = end
+        caller.told = min(caller.told, end)  # somebody may have removed the log
         if caller.told == end:
             return ""
         decisions, caller.told = log.since(caller.told)

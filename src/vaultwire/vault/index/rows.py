@@ -140,6 +140,12 @@ ResolveLink: TypeAlias = Callable[[VaultPath, str], VaultPath | None]
 class Rows(Protocol):
     """Answers for queries of bases. Facts are by the file's number; files that have none are not in an answer."""
 
+    def checked(self, progress: Progress) -> Rows:
+        """Bring the index up to date, and return the same answers without looking for changes each time.
+
+        One query asks hundreds of questions: where no watch reports changes, each would look at all files of the vault.
+        """
+
     def version(self, progress: Progress) -> Hashable:
         """Return a value that differs once anything has changed that an answer depends on."""
 
@@ -163,6 +169,9 @@ class Rows(Protocol):
 
     def links(self, ids: Collection[int], progress: Progress) -> Mapping[int, list[StoredLink]]:
         """Return the links of these notes, in the order of the note, without those to files that the rules exclude."""
+
+    def backlinks(self, path: VaultPath, progress: Progress) -> list[VaultPath]:
+        """Return the notes and canvases with a link to the file, in path order."""
 
     def resolve(self, source: VaultPath, linkpath: str, progress: Progress) -> VaultPath | None:
         """Return the file that a link leads to; None if it leads nowhere, or to a file that the rules exclude."""

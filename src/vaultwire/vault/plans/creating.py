@@ -19,8 +19,10 @@ from vaultwire.vault.days import Days
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import (
+    BASE_SUFFIX,
     check_new_names,
     fold,
+    is_base,
     parse_path,
     parse_set_folder,
     place_of,
@@ -35,6 +37,7 @@ from vaultwire.vault.plans.moving import namesakes, plan_arrival
 from vaultwire.vault.plans.new_names import (
     check_name_is_free,
     check_takes_no_links,
+    folder_for_notes,
     new_path,
     place_of_note,
     suggested_name,
@@ -109,10 +112,9 @@ def plan_create(context: PlanContext, new: NewNote, now: datetime, *, may_have_n
             text = insert(new.content, filled, edits.prepend, settings.property_types)
         else:
             text = edits.append(filled, new.content)
-    odd = [character for character in _NOT_IN_LINKS if character in stem(path)]
-    notices = [f"Links cannot name this note: its name has {' '.join(odd)}."] if odd else []
     relinked = plan_arrival(context, path) if may_have_namesake else []  # no other file has the name
-    return FilePlan(path, [Write(path, None, to_bytes(text)), *relinked], notices, is_new=True)
+    steps: list[Step] = [Write(path, None, to_bytes(text)), *relinked]
+    return FilePlan(path, steps, _notices(path, "note"), is_new=True)
 
 
 def plan_append_periodic(
@@ -180,6 +182,26 @@ def plan_attachment(context: PlanContext, name: str, data: bytes, max_bytes: int
         )
     link = link_in(context, note or VaultPath(""), path)
     return FilePlan(path, [Write(path, None, data)], [], is_new=True, link=link)
+
+
+def plan_base(context: PlanContext, name: str, text: str) -> FilePlan:
+    """Plan a new base. A name alone goes where Obsidian's "Default location for new notes" says; ``.base`` may be left out.
+
+    Raises VaultError as ``plan_create`` does.
+    """
+    written = linkpath_written(name)
+    written = written if is_base(written) else f"{written}{BASE_SUFFIX}"
+    usual = "" if says_folder(written) else folder_for_notes(context.settings, None)
+    path = new_path(context.files, *place_of(written, usual), parse_path)
+    check_is_free(context.files, path)
+    check_new_names([path.rpartition("/")[2]])
+    steps: list[Step] = [Write(path, None, to_bytes(text)), *plan_arrival(context, path)]
+    return FilePlan(path, steps, _notices(path, "base"), is_new=True)
+
+
+def _notices(path: VaultPath, what: str) -> list[str]:
+    odd = [character for character in _NOT_IN_LINKS if character in stem(path)]
+    return [f"Links cannot name this {what}: its name has {' '.join(odd)}."] if odd else []
 
 
 def link_in(context: PlanContext, note: VaultPath, path: VaultPath) -> str:

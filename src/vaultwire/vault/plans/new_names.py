@@ -37,7 +37,7 @@ def place_of_note(context: PlanContext, name: str, beside: VaultPath | None = No
     of ``beside``, and without one the vault's own. Raises VaultError as naming a path does, with a name that would do.
     """
     name = linkpath_written(name)
-    usual = "" if says_folder(name) else _folder_for_notes(context.settings, beside)
+    usual = "" if says_folder(name) else folder_for_notes(context.settings, beside)
     return new_path(context.files, *place_of(name, usual), parse_note_path)
 
 
@@ -140,7 +140,8 @@ def _parts(name: str) -> list[str]:
     return [part for part in name.replace("\\", "/").split("/") if part.strip() not in ("", ".", "..")] or [""]
 
 
-def _folder_for_notes(settings: Settings, beside: VaultPath | None) -> str:
+def folder_for_notes(settings: Settings, beside: VaultPath | None) -> str:
+    """Return the folder that a new note without one goes to: Obsidian's "Default location for new notes". See above."""
     if settings.new_file_location == "folder":
         return parse_set_folder(settings.new_file_folder, "Folder to create new notes in") or ""
     if settings.new_file_location == "current" and beside is not None:

@@ -8,16 +8,17 @@ reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from vaultwire.bases.property_renaming import NotRenamedError, rename_in_base
+from vaultwire.bases.property_renaming import NotRenamedError, rename_in_base, rename_in_blocks
 from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.property_edits import PropertyEditError, rename_property
 from vaultwire.markdown.tag_spans import TagError, check_tag, rename_tag, renamed_tag, tag_spans
 from vaultwire.vault.changes.change import Step, Write, edit_of
 from vaultwire.vault.disk.note_text import edited_bytes, plain_text
-from vaultwire.vault.disk.paths import BASE_SUFFIX, fold
+from vaultwire.vault.disk.paths import BASE_SUFFIX, fold, is_note
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.rows import NameEndsWith
@@ -25,11 +26,15 @@ from vaultwire.vault.links.sections import parse_structure
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.heading_links import NewSubpath, new_heading_subpaths, with_heading_links
 from vaultwire.vault.plans.link_rewriting import LinkChange
+from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import Problem, Progress, Stages, TagCount, VaultPath, asking
 
 # A longer list of notes to repair helps nobody.
 _MAX_NAMED = 10
 _MAX_NEAR = 5
+_ESCAPED = re.compile(r"[\"\\]")
+# Notes that a search gives at a time.
+_PAGE = 200
 
 
 class TagPlan(NamedTuple):
@@ -55,11 +60,11 @@ class TagPlan(NamedTuple):
 
 
 class PropertyPlan(NamedTuple):
-    """The steps of renaming a property, one for each note and then one for each base that names it, and how many notes had the
-    new name before.
+    """The steps of renaming a property, one for each note and then one for each file with a base that names it, and how many
+    notes had the new name before.
 
-    ``excluded`` and ``unchanged`` are as in ``TagPlan``. ``bases``: how many of the steps are those of bases; ``skipped``:
-    bases that name the property and stay, with the reason.
+    ``excluded`` and ``unchanged`` are as in ``TagPlan``. ``bases``: how many of the steps are for bases alone; ``skipped``:
+    files with bases that name the property and stay, with the reason.
     """
 
     old: str
@@ -120,8 +125,8 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPl
 
     All notes or none: raises VaultError (INVALID_ARGUMENTS) if no note has it, and, with every such note in ``details``,
     where a note's frontmatter is broken or has the new name already; those of reading a note. The type Obsidian knows for
-    the name stays with the old one: it is in ``.obsidian/types.json``, and there nothing is ever written. ``.base`` files
-    that name the property follow; ``base`` blocks in notes stay as they are.
+    the name stays with the old one: it is in ``.obsidian/types.json``, and there nothing is ever written. ``.base`` files and
+    ``base`` blocks that name the property follow; blocks of notes that the vault's rules exclude stay.
     """
     index, progress = context.index, context.progress
     old, new = old.strip(), new.strip()
@@ -140,8 +145,10 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPl
     in_use = index.properties(new, None, progress) if fold(old) != fold(new) else []
     in_use_notes = sum(used.notes for used in in_use)
     bases, skipped = _rename_in_bases(context, old, new)
+    steps, blocks = _rename_in_blocks(context, old, new, found.steps, skipped)
+    steps += [*blocks, *bases]
     return PropertyPlan(
-        old, new, [*found.steps, *bases], in_use_notes, found.excluded, found.unchanged, len(bases), skipped
+        old, new, [*steps], in_use_notes, found.excluded, found.unchanged, len(blocks) + len(bases), skipped
     )
 
 
@@ -166,6 +173,46 @@ def _rename_in_bases(context: PlanContext, old: str, new: str) -> tuple[list[Wri
         if after != data:
             steps.append(edit_of(context.files, base.path, data, after))
     return steps, skipped
+
+
+def _rename_in_blocks(
+    context: PlanContext, old: str, new: str, steps: Sequence[Write], skipped: list[Problem]
+) -> tuple[list[Write], list[Write]]:
+    """Return the steps with the base blocks of these notes edited, too, and the edits of other notes with such blocks."""
+    notes = dict.fromkeys(_notes_with_blocks(context, old))
+    edited = {step.path: step for step in steps}
+    blocks: list[Write] = []
+    for path in notes:
+        context.progress.check()
+        step = edited.get(path)
+        try:
+            data = context.files.read(path).data
+            before = data if step is None else step.after or b""
+            after = edited_bytes(before, lambda text: rename_in_blocks(text, old, new))
+        except (NotRenamedError, PropertyEditError) as error:
+            skipped.append(Problem(path, f"has a base block that {error}"))
+            continue
+        if after == before:
+            continue
+        if step is None:
+            blocks.append(edit_of(context.files, path, data, after))
+        else:
+            edited[path] = edit_of(context.files, path, data, after)
+    return [*edited.values()], blocks
+
+
+def _notes_with_blocks(context: PlanContext, name: str) -> Iterator[VaultPath]:
+    """Yield the notes whose text has the word "base" and the name: few others than those with a base block that names it."""
+    # A base may have a backslash before a quotation mark or another backslash, so only what is between them is sought.
+    part = max(_ESCAPED.split(name), key=len)
+    query = parse_query(f'content:base content:"{part}"' if part.strip() else "content:base")
+    offset = 0
+    while True:
+        found = context.index.search(query, None, offset, _PAGE, context.progress)
+        yield from (hit.path for hit in found.hits if is_note(hit.path))
+        if not found.has_more or not found.ends:
+            return
+        offset = found.ends[-1]
 
 
 class _Renamed(NamedTuple):

@@ -32,7 +32,9 @@ export function Waiting({ error, what }) {
 
 export const counted = (count, one, many = `${one}s`) => `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
-// As note_address in review/glance/rendering.py.
+// As note_address in review/glance/addresses.py.
 const quote = (text) => encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 export const noteAddress = (vault, path) => `#/${quote(vault)}/note/${path.split('/').map(quote).join('/')}`;
+export const viewAddress = (vault, view) => `#/${quote(vault)}/${view}`;
+export const pictureAddress = (vault, path) => `api/picture?${new URLSearchParams({ vault, path })}`;
 export const leaf = (path) => path.slice(path.lastIndexOf('/') + 1).replace(/\.md$/, '');

@@ -16,11 +16,12 @@ const DEEPEST = 80;
 const UNSAFE = /[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\\]/;
 const OUTSIDE = /^(?:https?:\/\/[^/]|mailto:)/i;
 const IN_APP = /^obsidian:\/\/open\/?\?(?:vault|file)=[^&#]*(?:&(?:vault|file)=[^&#]*)?$/;
+const BASE = /^#\/[A-Za-z0-9%._~-]+\/base\/[A-Za-z0-9%._~/-]+(?:\?(?:view|block|this)=[A-Za-z0-9%._~-]+(?:&(?:view|block|this)=[A-Za-z0-9%._~-]+){0,2})?$/;
 const NOTE = /^#\/[A-Za-z0-9%._~-]+\/note\/[A-Za-z0-9%._~/-]+(?:\?line=[0-9]{1,9})?$/;
 
 export function isAllowedAddress(address) {
   return typeof address === 'string' && address.length <= 4000 && !UNSAFE.test(address) &&
-    (OUTSIDE.test(address) || IN_APP.test(address) || NOTE.test(address));
+    (OUTSIDE.test(address) || IN_APP.test(address) || NOTE.test(address) || BASE.test(address));
 }
 
 function propsOf(name, given) {

@@ -60,6 +60,12 @@ class Answers:
         self._ask = ask
         self._remembered = Remembered()
 
+    def asked_by(self, ask: Ask) -> Answers:
+        """Return the same answers, asked in another way."""
+        others = Answers(ask)
+        others._remembered = self._remembered
+        return others
+
     def remember(
         self, name: str, query: Callable[..., _Answer], arguments: tuple[Any, ...], progress: Progress
     ) -> _Answer:

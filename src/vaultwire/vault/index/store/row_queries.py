@@ -27,7 +27,7 @@ from vaultwire.vault.index.rows import (
     Tagged,
 )
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.catalog_queries import below, tags_of, targets
+from vaultwire.vault.index.store.catalog_queries import below, incoming, tags_of, targets
 from vaultwire.vault.index.store.note_finder import from_stored
 from vaultwire.vault.index.store.remembered import Answers, Ask
 from vaultwire.vault.index.store.schema import IN_LIST
@@ -42,9 +42,17 @@ _Test = tuple[str, list[Any]]
 class StoredRows:
     """For what each answer is see the port."""
 
-    def __init__(self, ask: Ask, answers: Answers) -> None:
+    def __init__(self, ask: Ask, answers: Answers, ask_as_it_is: Ask) -> None:
+        """``ask_as_it_is`` asks without looking for changes first."""
         self._ask = ask
         self._answers = answers
+        self._ask_as_it_is = ask_as_it_is
+
+    def checked(self, progress: Progress) -> StoredRows:
+        """See the port."""
+        self._ask(lambda _: None, progress)
+        ask = self._ask_as_it_is
+        return StoredRows(ask, self._answers.asked_by(ask), ask)
 
     def version(self, progress: Progress) -> Hashable:
         """See the port. The name of the text index tells catalogs apart: one that is built again counts from the start."""
@@ -88,6 +96,10 @@ class StoredRows:
     def links(self, ids: Collection[int], progress: Progress) -> Mapping[int, list[StoredLink]]:
         """See the port."""
         return self._ask(lambda catalog: _links(catalog, ids), progress)
+
+    def backlinks(self, path: VaultPath, progress: Progress) -> list[VaultPath]:
+        """See the port."""
+        return self._ask(lambda catalog: sorted({source for source, _ in incoming(catalog, path)}), progress)
 
     def resolve(self, source: VaultPath, linkpath: str, progress: Progress) -> VaultPath | None:
         """See the port."""

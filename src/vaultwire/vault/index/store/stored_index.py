@@ -90,7 +90,7 @@ class StoredIndex:
         self._updater = IndexUpdater(self._files, self._parts, self._excludes)
         self._searches = Searches(self._files, self._parts, self._updater)
         self._answers, self._names, self._graph = Answers(self._ask), NoteNames(), GraphKeeper()
-        self.rows = StoredRows(self._ask, self._answers)
+        self.rows = StoredRows(self._ask, self._answers, partial(self._ask, check=False))
         self._is_checked = False
 
     # ------------------------------------------------------------------ answers

@@ -1,0 +1,302 @@
+"""Changes the values of a YAML text and leaves every other line as it is: comments, order, quotes, indentation.
+
+``rewritten`` gets all values as they shall be and compares them with those there are. What is equal keeps its own text; in
+lists and maps written in lines, only the entries that differ are written; ``yaml_brackets`` does so within brackets on one
+line. ``yaml_blocks`` writes what is new. Afterwards the text is read again: it is returned only if it says exactly what it
+should.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from vaultwire.markdown.patterns import compile_pattern
+from vaultwire.markdown.property_spans import PropertyEditError
+from vaultwire.markdown.property_values import same_value
+from vaultwire.markdown.yaml_blocks import as_block, entry_lines, item_lines, text_lines
+from vaultwire.markdown.yaml_brackets import in_brackets
+from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue, read_yaml
+from vaultwire.markdown.yaml_matching import places_of
+from vaultwire.markdown.yaml_tree import YamlNode, read_tree
+
+_MAP, _LIST = "MappingStartEvent", "SequenceStartEvent"
+_COLON = compile_pattern(r"[ \t]*+:")
+_COMMENT_MARK = compile_pattern(r"(?<!\S)#")
+# What stands above a text in lines: "|", ">-", "|2 # comment".
+_TEXT_MARK = compile_pattern(r"[|>][-+0-9]*+(?P<comment>[ \t]++#.*+)\Z")
+
+
+class NotEditedError(ValueError):
+    """The text cannot be changed without changing anything else. The message says why, for "It …"."""
+
+
+def rewritten(text: str, values: Mapping[str, PropertyValue]) -> str:
+    """Return a YAML text with these values. A comment above an entry goes with it. Raises NotEditedError."""
+    if "\r\n" in text:  # positions in YAML count such a line end as one character
+        if text.count("\n") != text.count("\r\n"):
+            raise NotEditedError("mixes line ends of Windows and of other systems")
+        return rewritten(text.replace("\r\n", "\n"), values).replace("\n", "\r\n")
+    try:
+        before = read_yaml(text, 1)
+        root = read_tree(text)
+    except NotYamlError as error:
+        raise NotEditedError(f"is not YAML: {error}") from None
+    if before.problems:
+        raise NotEditedError(f"has something that cannot be read: {before.problems[0]}")
+    if same_value(before.values, dict(values)):
+        return text
+    try:
+        after = _Editor(text).document(root, before.values, values)
+    except PropertyEditError as error:
+        raise NotEditedError(f"cannot hold the change: {error}") from None
+    # A text in lines on the last row may need the line end that the file did not have.
+    said = next((each for each in (after, f"{after}\n") if _says(each, values)), None)
+    if said is None:
+        raise NotEditedError(
+            "is written in a form that cannot hold the change, such as with anchors (&) and aliases (*)"
+        )
+    return said
+
+
+def _says(text: str, values: Mapping[str, PropertyValue]) -> bool:
+    try:
+        return same_value(read_yaml(text, 1).values, dict(values))
+    except NotYamlError:
+        return False
+
+
+class _Entry(NamedTuple):
+    """An entry of a list or map: its rows in the text, with the comments above it, and the nodes of its name and value."""
+
+    first: int
+    end: int
+    key: YamlNode | None
+    value: YamlNode
+
+
+class _Editor:
+    """Writes one text again. Rows and columns count from 0."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines = text.split("\n")
+
+    def document(
+        self, root: YamlNode | None, old: Mapping[str, PropertyValue], new: Mapping[str, PropertyValue]
+    ) -> str:
+        """Return the whole text."""
+        if root is None:  # nothing, or comments alone
+            head = self._text.rstrip("\n")
+            return "\n".join([*([head] if head else []), *as_block(dict(new), 0), ""])
+        if root.kind == _MAP and _is_in_lines(root):
+            rows, end = self._block(root, dict(old), dict(new)), self._last_row(root) + 1
+        else:
+            self._check_holds_no_comment(root)
+            mark = self._lines[root.start[0]][: root.start[1]].rstrip()  # "---"
+            comment = self._comment_behind(root).strip()
+            rows = [*([mark] if mark else []), *([comment] if comment else []), *as_block(dict(new), 0)]
+            end = root.end[0] + 1
+        return "\n".join([*self._lines[: root.start[0]], *rows, *self._lines[end:]])
+
+    # ------------------------------------------------------------------ lists and maps in lines
+
+    def _block(self, node: YamlNode, old: PropertyValue, new: PropertyValue) -> list[str]:
+        """Return the rows of a list or map in lines; what stands before it on its first row is spaces."""
+        if node.kind == _MAP:
+            assert isinstance(old, Mapping)
+            assert isinstance(new, Mapping)
+            return self._map(node, old, new)
+        assert isinstance(old, list)
+        assert isinstance(new, list)
+        return self._list(node, old, new)
+
+    def _map(self, node: YamlNode, old: Mapping[str, PropertyValue], new: Mapping[str, PropertyValue]) -> list[str]:
+        lines: list[str] = []
+        names = [name for name in old if name in new]
+        entries = dict(zip(old, self._entries(node), strict=True))
+        for name in names:
+            lines += self._changed(node, entries[name], old[name], new[name])
+        for name in new:
+            if name not in old:
+                lines += entry_lines(name, new[name], node.start[1])
+        return lines
+
+    def _list(self, node: YamlNode, old: Sequence[PropertyValue], new: Sequence[PropertyValue]) -> list[str]:
+        lines: list[str] = []
+        entries = [*self._entries(node)]
+        for value, place in zip(new, places_of(old, new), strict=True):
+            if place is None:
+                lines += item_lines(value, node.start[1])
+            else:
+                lines += self._changed(node, entries[place], old[place], value)
+        return lines
+
+    def _entries(self, node: YamlNode) -> Iterator[_Entry]:
+        """Yield the entries of a list or map. Comments between two belong to the second, deeper ones to the first."""
+        self._check_is_plain(node)
+        is_map = node.kind == _MAP
+        values = node.inner[1::2] if is_map else node.inner
+        keys: Sequence[YamlNode | None] = node.inner[::2] if is_map else [None] * len(values)
+        first = node.start[0]
+        for number, (key, value) in enumerate(zip(keys, values, strict=True)):
+            end = self._last_row(value) + 1
+            limit = end if number == len(values) - 1 else (keys[number + 1] or values[number + 1]).start[0]
+            while end < limit and self._is_below(end, node.start[1]):
+                end += 1
+            yield _Entry(first, end, key, value)
+            first = end
+
+    def _is_below(self, row: int, column: int) -> bool:
+        """Tell whether a row is a comment that is deeper than a column."""
+        return self._is_comment(row) and _indent(self._lines[row]) > column
+
+    def _changed(self, node: YamlNode, entry: _Entry, old: PropertyValue, new: PropertyValue) -> list[str]:
+        """Return the rows of an entry with its new value."""
+        rows = [self._padded(row, node) for row in range(entry.first, entry.end)]
+        if same_value(old, new):
+            return rows
+        value = entry.value
+        if not (_is_in_lines(value) and new and isinstance(new, dict if value.kind == _MAP else list)):
+            return self._replaced(rows, node, entry, old, new)
+        at = value.start[0] - entry.first
+        inner = _joined(rows[at][: value.start[1]], self._block(value, old, new))
+        return [*rows[:at], *inner, *rows[self._last_row(value) + 1 - entry.first :]]
+
+    def _replaced(
+        self, rows: list[str], node: YamlNode, entry: _Entry, old: PropertyValue, new: PropertyValue
+    ) -> list[str]:
+        """Return the rows of an entry whose value is written again as a whole. Comments in it go above the entry."""
+        value = entry.value
+        row, column = self._mark(entry, node)
+        head = rows[row - entry.first][:column]
+        rest, comments = self._around(value, row, column)
+        above = [*rows[: row - entry.first], *(" " * node.start[1] + each for each in comments)]
+        below = rows[self._last_row(value) + 1 - entry.first :]
+        deeper = node.start[1] + 2
+        if isinstance(new, (list, dict)) and new and value.style() not in ("[", "{"):
+            if entry.key is None and not rest:
+                return [*above, *item_lines(new, node.start[1]), *below]
+            return [*above, head + rest, *as_block(new, deeper), *below]
+        kept = in_brackets(self._lines[value.start[0]], value, old, new)
+        is_kept = kept is not None and _says(f"x: {kept}\n", {"x": new})
+        quote = value.style() if value.style() in ("'", '"') else ""
+        first, *more = [kept] if kept is not None and is_kept else text_lines(new, deeper, quote)
+        return [*above, f"{head} {first}{rest}", *more, *below]
+
+    def _around(self, value: YamlNode, row: int, column: int) -> tuple[str, list[str]]:
+        """Return the comment behind a value that goes, and those in it. Row and column are behind the colon or dash."""
+        if value.start[0] == row == value.end[0]:
+            rest = self._lines[row][value.end[1] if value.start != value.end else column :].rstrip()
+            return rest, []
+        self._check_holds_no_comment(value)
+        rest = self._lines[row][column:].rstrip() if value.start[0] > row else ""
+        ends = [rest if rest.lstrip().startswith("#") else "", self._comment_behind(value)]
+        first, *more = [end for end in ends if end] or [""]
+        return first, [*self._comments(value, row), *(each.lstrip() for each in more)]
+
+    def _comment_behind(self, value: YamlNode) -> str:
+        """Return the comment behind a value, with the space before it: of a text in lines, behind the mark above it."""
+        if value.style() in ("|", ">"):
+            found = _TEXT_MARK.search(self._lines[value.start[0]], value.start[1])
+            return found["comment"].rstrip() if found else ""
+        rest = self._lines[value.end[0]][value.end[1] :].rstrip()
+        return rest if not _is_in_lines(value) and rest.lstrip().startswith("#") else ""
+
+    def _mark(self, entry: _Entry, node: YamlNode) -> tuple[int, int]:
+        """Return the place behind the colon or dash of an entry."""
+        if entry.key is None:
+            return self._dash_row(entry, node), node.start[1] + 1
+        row, column = entry.key.end
+        found = _COLON.match(self._lines[row], column)
+        if found is None:
+            raise NotEditedError(f"has a name with a question mark (?) on line {row + 1}, where the change belongs")
+        return row, found.end()
+
+    def _dash_row(self, entry: _Entry, node: YamlNode) -> int:
+        return next(
+            row
+            for row in range(entry.first, entry.value.start[0] + 1)
+            if self._lines[row][node.start[1] :].startswith("-")
+            and (row == node.start[0] or not self._lines[row][: node.start[1]].strip())
+        )
+
+    # ------------------------------------------------------------------ rows
+
+    def _padded(self, row: int, node: YamlNode) -> str:
+        """Return a row. On the first one of a list or map, only what belongs to it counts."""
+        line = self._lines[row]
+        return " " * node.start[1] + line[node.start[1] :] if row == node.start[0] else line
+
+    def _last_row(self, node: YamlNode) -> int:
+        """Return the last row of a value. The mark behind a text in lines stands on a row after it."""
+        row, column = node.end
+        if node.inner and node.style() not in "[{":
+            return self._last_row(node.inner[-1])
+        if node.style() in ("|", ">"):
+            row -= 1 if column == 0 else 0
+            while row > node.start[0] and not self._lines[row].strip():
+                row -= 1
+            # The rows of the text are as deep as its first one, and a comment behind it is not.
+            rows = (self._lines[each] for each in range(node.start[0] + 1, row + 1))
+            indent = _indent(next((line for line in rows if line.strip()), ""))
+            while row > node.start[0] and self._is_comment(row) and _indent(self._lines[row]) < indent:
+                row -= 1
+        return row
+
+    def _is_comment(self, row: int) -> bool:
+        return self._lines[row].lstrip(" ").startswith("#")
+
+    def _comments(self, value: YamlNode, row: int) -> list[str]:
+        """Return the comments on rows of their own within a value, without their indentation."""
+        texts = {each for leaf in _leaves(value) for each in range(leaf.start[0], self._last_row(leaf) + 1)}
+        rows = range(row + 1, self._last_row(value) + 1)
+        found = (self._lines[each].strip() for each in rows if each not in texts)
+        return [line for line in found if line.startswith("#")]
+
+    # ------------------------------------------------------------------ what cannot be kept
+
+    def _check_is_plain(self, node: YamlNode) -> None:
+        """Raise NotEditedError for a list or map with a name or type of its own: its place is not that of its first entry."""
+        if getattr(node.event, "anchor", None) is not None or getattr(node.event, "tag", None) is not None:
+            raise NotEditedError(
+                f"has an anchor (&) or a tag (!) on line {node.start[0] + 1}, where the change belongs"
+            )
+
+    def _check_holds_no_comment(self, node: YamlNode) -> None:
+        """Raise NotEditedError for a comment within brackets, which would be lost."""
+        if node.style() not in ("[", "{"):
+            return
+        first, last = node.start[0], node.end[0]
+        texts = sorted((leaf.start, leaf.end) for leaf in _leaves(node))
+        for row in range(first, last):
+            for found in _COMMENT_MARK.finditer(self._lines[row]):
+                before = bisect_right(texts, ((row, found.start()), (row + 1, 0))) - 1
+                if before < 0 or texts[before][1] <= (row, found.start()):
+                    raise NotEditedError(f"has a comment within brackets on line {row + 1}, where the change belongs")
+
+
+def _is_in_lines(node: YamlNode) -> bool:
+    return node.kind in (_MAP, _LIST) and node.style() not in ("[", "{")
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _joined(prefix: str, rows: list[str]) -> list[str]:
+    """Put what stands before a list or map on its first row, such as a dash, before its rows."""
+    first = rows[0]
+    is_free = not first[: len(prefix)].strip()
+    return [prefix + (first[len(prefix) :] if is_free else first.lstrip(" ")), *rows[1:]]
+
+
+def _leaves(node: YamlNode) -> Iterator[YamlNode]:
+    """Yield the texts and aliases of a value."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        waiting += each.inner
+        if not each.inner and each.kind in ("ScalarEvent", "AliasEvent"):
+            yield each
