@@ -16,6 +16,7 @@ from vaultwire.review.undoing import Undoing, done
 from vaultwire.review.undone_parts import whole_or_hunk
 from vaultwire.review.wording import counted, summary
 from vaultwire.vault.changes.change import Move, Step, Write, paths_of
+from vaultwire.vault.changes.rendering import diff_of
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, STALE_EDIT, VaultError
 from vaultwire.vault.holding.decisions import Decision, DecisionKind
@@ -121,6 +122,12 @@ class Deciding:
         return True
 
     # ------------------------------------------------------------------ proposals
+
+    def diff(self, entry: Entry) -> str:
+        """Return what a proposal would change, as a unified diff. Raises VaultError for what is none."""
+        if entry.proposal is None:
+            raise VaultError(INVALID_ARGUMENTS, f"Change {entry.id[1:]} is made already.", argument="id")
+        return diff_of(entry.proposal.steps)
 
     def _accept(self, entry: Entry, proposal: Proposal, edited: Mapping[str, str], *, dry_run: bool) -> dict[str, Any]:
         texts = edited_bytes(proposal, edited)

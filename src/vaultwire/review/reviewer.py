@@ -47,6 +47,10 @@ class Reviewer:
         """Return one item with the differences of its files."""
         return self._details.item(self._entry(id))
 
+    def diff(self, id: str) -> str:  # noqa: A002
+        """Return what a proposal would change, as a unified diff. Raises VaultError for what is none."""
+        return self._deciding.diff(self._entry(id))
+
     def hunks(self, id: str, file: int, first: int = 0) -> dict[str, Any]:  # noqa: A002
         """Return the difference of one file from a hunk on."""
         return self._details.hunks(self._entry(id), file, first)
