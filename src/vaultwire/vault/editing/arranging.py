@@ -39,11 +39,15 @@ class Arranging:
     def move(self, name: str, to: str, progress: Progress, *, dry_run: bool) -> tuple[MovePlan, Done]:
         """Give a note, attachment or folder another path; every link leads where it led. See ``plan_move``.
 
-        ``name`` is a path, or names a note as for ``locate``. For ``to`` see ``target_of_move``.
+        ``name`` is a path, or names a note as for ``locate``. For ``to`` see ``target_of_move``. Raises VaultError
+        (NOTE_EXISTS) for a new name without a folder that a file elsewhere has.
         """
         with self._bench.locked(progress, dry_run=dry_run) as context:
             source, is_folder = _existing(context, name)
-            plan = plan_move(context, source, target_of_move(context.files, source, to, is_folder=is_folder))
+            target = target_of_move(context.files, source, to, is_folder=is_folder)
+            plan = plan_move(context, source, target)
+            if not is_folder:
+                check_name_is_free(context, to, plan.target, source)
             asked = Asked(f"Moving {plan.source!r} to {plan.target!r}")
             return plan, self._finish_move(context, plan, [], asked, dry_run=dry_run)
 
