@@ -115,8 +115,8 @@ class Vaults:
         if known is None:
             from vaultwire.vault.caller import Caller  # noqa: PLC0415 - loaded with the vault, not at start
 
-            lasting = f"{peer.authority}\n{peer.name}" if peer.is_sessionless and peer.authority else ""
-            known = peer.memory.setdefault(name, (Caller(lasting=lasting), {}))
+            owner = f"{peer.principal}\n{peer.name}" if peer.authority else ""
+            known = peer.memory.setdefault(name, (Caller(owner=owner, is_lasting=peer.is_sessionless), {}))
         caller, by_tool = known
         caller.client, caller.may_read_notes = peer.signature, may_read_notes
         caller.names, caller.is_person = (peer.name, peer.authority), peer.is_person
