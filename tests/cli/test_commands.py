@@ -18,6 +18,9 @@ import yaml
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire import __version__
 from vaultwire.cli import client_config
+from vaultwire.vault.changes.change import Author, Write
+from vaultwire.vault.holding.proposals import ROOM_OF_CLIENT
+from vaultwire.vault.value_types import VaultPath
 
 VAULT = """
 === Home.md
@@ -217,6 +220,17 @@ def test_doctor_finds_a_healthy_vault_healthy(vault: Path) -> None:
     assert "  ! " not in finished.stdout
     is_slow = "  ~ spawn to initialize" in finished.stdout  # where the computer has much to do
     assert finished.stdout.endswith("say what could be better.\n" if is_slow else "All is well.\n")
+
+
+def test_doctor_says_what_waits_and_of_whom_hardly_any_more_can(vault: Path, tmp_path: Path) -> None:
+    holding = open_vault(vault, state=tmp_path / "state").holding
+    for number in range(round(0.9 * ROOM_OF_CLIENT.number)):
+        holding.hold("write", Author("claude", "write_note"), [Write(VaultPath(f"{number}.md"), None, b"x")])
+    holding.hold("write", Author("codex", "write_note"), [Write(VaultPath("N.md"), None, b"x")])
+    told = run("doctor", "--vault", str(vault), VAULTWIRE_STATE=str(tmp_path / "state")).stdout
+    assert "181 changes wait for you" in told
+    assert "  ~ 180 changes of claude wait" in told
+    assert "of codex" not in told
 
 
 def test_doctor_says_what_each_extra_does_and_how_to_add_it(vault: Path, tmp_path: Path) -> None:

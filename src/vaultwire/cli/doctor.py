@@ -23,6 +23,7 @@ from vaultwire.installation import extras, has_extra, how_to_add, installation, 
 from vaultwire.obsidian.known_vaults import known_vaults
 from vaultwire.obsidian.plugin_files import plugin_is_current
 from vaultwire.transports.lock_file import discover_editors, gemini_folder, lock_folders, qwen_folder
+from vaultwire.vault.holding.proposals import ROOM, ROOM_OF_CLIENT
 
 # The marks of lines: ! for what does not work, ~ for what could be better.
 _HEADING, _FACT, _PROBLEM, _REMARK = "#", "", "!", "~"
@@ -36,6 +37,7 @@ _EXTRAS = {
 _STYLES = {_HEADING: "1", _PROBLEM: "31", _REMARK: "33"}
 # More than these are counted and not listed: ``check`` lists them.
 _MAX_PROBLEMS, _MAX_REMARKS = 20, 3
+_NEARLY_FULL = 0.9  # of what may wait of one client
 _CONTRACT_MILLISECONDS = 100  # "initialize response: <100ms"
 
 
@@ -106,6 +108,17 @@ def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
             "changes": journal.changes,
             "not_kept_because": journal.problem or None,
         },
+        "waiting": [
+            {
+                "client": client,
+                "changes": room.number,
+                "bytes": room.size,
+                "is_nearly_full": any(
+                    used >= _NEARLY_FULL * most for used, most in zip(room, ROOM_OF_CLIENT, strict=True)
+                ),
+            }
+            for client, room in findings.waiting.items()
+        ],
         "policy": config.policy,
         "editors": {
             "folders": lock_folders(),
@@ -199,6 +212,7 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if len(faults) > most:
             yield _FACT, f"… and {len(faults) - most} more"
     yield from _storage_lines(report["index"], report["journal"])
+    yield from _waiting_lines(report["waiting"])
     yield _HEADING, "Policy"
     yield _FACT, report["policy"] or "none: every client may read and change all notes"
     yield _HEADING, "Claude Code"
@@ -234,6 +248,21 @@ def _storage_lines(index: dict[str, Any], journal: dict[str, Any]) -> Iterator[t
     if journal["not_kept_because"]:
         why = journal["not_kept_because"]
         yield _PROBLEM, f"notes cannot be changed, because changes cannot be recorded: {why}"
+
+
+def _waiting_lines(waiting: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield what waits for the person, and whose changes cannot be taken any more."""
+    if waiting:
+        number, size = (sum(each[name] for each in waiting) for name in ("changes", "bytes"))
+        yield (
+            _FACT,
+            f"{number} changes wait for you, {size / 1e6:.1f} MB (at most {ROOM.number}, {ROOM.size // 1_000_000} MB)",
+        )
+    for each in waiting:
+        if each["is_nearly_full"]:
+            who = each["client"] or "a client without a name"
+            how_many = f"{each['changes']} changes of {who} wait, {each['bytes'] / 1e6:.1f} MB"
+            yield _REMARK, f"{how_many}: hardly any more can, so decide some at the desk (vaultwire desk)"
 
 
 def _editor_lines(editors: dict[str, Any]) -> Iterator[tuple[str, str]]:

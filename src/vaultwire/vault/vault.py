@@ -80,9 +80,12 @@ class Vault:
         self._name = name
         self.others = others
 
-    def used_by(self, caller: Caller, tool: str) -> Vault:
-        """Return the same vault for a caller that uses a tool: the journal names both, and the caller's reads count."""
-        return Vault(self._bench.used_by(caller, tool), self._name, self.others)
+    def used_by(self, caller: Caller, tool: str, also: tuple[str, ...] = ()) -> Vault:
+        """Return the same vault for a caller that uses a tool: the journal names both, and the caller's reads count.
+
+        ``also``: the tools whose work this call does, too.
+        """
+        return Vault(self._bench.used_by(caller, tool, also), self._name, self.others)
 
     @property
     def name(self) -> str:

@@ -13,7 +13,7 @@ _NAMED = 5
 
 
 def hold(holding: Holding, author: Author, steps: list[Step], undoes: tuple[int, ...]) -> Held:
-    """Keep a change as a proposal; return what ends the call. Raises VaultError: STALE_EDIT, JOURNAL_FAILED."""
+    """Keep a change as a proposal; return what ends the call. Raises VaultError: as ``Holding.hold``."""
     also = waiting_on(holding, steps)
     proposal = holding.hold("write", author, steps, undoes)
     words = (

@@ -26,16 +26,23 @@ from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.editing.confirmation import (
     MAX_UNASKED_NOTES,
     asks_person,
+    changed_files,
     confirmation_of,
     confirmation_of_many,
-    notes_of,
 )
 from vaultwire.vault.editing.guides import guides_for
 from vaultwire.vault.editing.held import hold, waiting_on
 from vaultwire.vault.errors import NOT_READ, POLICY_DENIED, STALE_EDIT, VaultError
 from vaultwire.vault.holding.feedback import expect_news
 from vaultwire.vault.holding.holding import Holding
-from vaultwire.vault.holding.review_mode import Mode, PlannedChange, ReviewRules, places_of, written_by
+from vaultwire.vault.holding.review_mode import (
+    Mode,
+    PlannedChange,
+    ReviewRules,
+    places_of,
+    real_folders,
+    written_by,
+)
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
@@ -126,12 +133,13 @@ class Workbench:
         self._read_first = read_first
         self.review: ReviewRules | None = None  # which changes the person wants to see first
         self.tool = ""
+        self.also: tuple[str, ...] = ()
 
-    def used_by(self, caller: Caller, tool: str) -> Workbench:
-        """Return the same parts for a caller that uses a tool."""
+    def used_by(self, caller: Caller, tool: str, also: tuple[str, ...] = ()) -> Workbench:
+        """Return the same parts for a caller that uses a tool; ``also``: tools whose work this call does, too."""
         bench = copy(self)
         bench.caller = caller
-        bench.tool = tool
+        bench.tool, bench.also = tool, also
         return bench
 
     @contextmanager
@@ -198,9 +206,16 @@ class Workbench:
         """Return what the person's rules say of these steps."""
         if self.review is None or self.caller.is_person or not steps:
             return "record"
-        notes = len(notes_of(self.files, steps))
-        places = places_of(self.files, steps, self.review.folders)
-        return self.review.mode(PlannedChange(*self.caller.names, self.tool, places, notes, written_by(steps)))
+        planned = PlannedChange(
+            *self.caller.names,
+            self.tool,
+            self.also,
+            places_of(self.files, steps),
+            len(changed_files(self.files, steps)),
+            written_by(steps),
+            real_folders(self.files, self.review.folders),
+        )
+        return self.review.mode(planned)
 
     def read(self, path: VaultPath, if_match: str | None, *, is_overwritten: bool = False) -> bytes:
         """Return a note's bytes for an edit, after checking that this caller may edit it.

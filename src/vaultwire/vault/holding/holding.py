@@ -64,7 +64,7 @@ class Holding:
         return told
 
     def hold(self, kind: Kind, author: Author, steps: Sequence[Step], undoes: tuple[int, ...] = ()) -> Proposal:
-        """Add a proposal. Raises VaultError: STALE_EDIT, and JOURNAL_FAILED if it cannot be kept."""
+        """Add a proposal. Raises VaultError: STALE_EDIT, TOO_MANY_WAITING, and JOURNAL_FAILED if it cannot be kept."""
         try:
             return self.proposals.add(kind, author, steps, label=author.tool, undoes=undoes)
         except OSError as error:
