@@ -7,7 +7,7 @@ property, ``property_values`` writes its value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from vaultwire.markdown.diffs import common_ends
 from vaultwire.markdown.edits import line_end, to_plain
@@ -15,7 +15,7 @@ from vaultwire.markdown.offsets import Replacement, apply_replacements
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_spans import Block, Property, PropertyEditError, read_block
-from vaultwire.markdown.property_values import block_text, checked, one_line, same_value, written_name
+from vaultwire.markdown.property_values import as_text, block_text, checked, one_line, same_value, written_name
 from vaultwire.markdown.yaml_core import PropertyValue
 
 __all__ = ["PropertyEditError", "remove_properties", "rename_property", "set_properties"]
@@ -29,9 +29,11 @@ def set_properties(
     values: Mapping[str, PropertyValue],
     types: Mapping[str, str] | None,
     check: Callable[[], None] = lambda: None,
+    untyped: Collection[str] = (),
 ) -> str:
     """Return the text with properties set. ``types`` is what the vault declares, by folded name; None accepts any value, for
-    values that come from another note.
+    values that come from another note. ``untyped`` properties get a text in place of a number, true or false, where they
+    have a text in quotes, unless the vault declares the type of what they get.
 
     A property that exists, in any case of letters, keeps its place, name, quotes, kind of list and comment; items of a
     list that stay keep their lines. New properties come last in the block, which is made if there is none. An unchanged
@@ -49,6 +51,9 @@ def set_properties(
             new[name] = value if types is None else checked(name, value, None, types)
         elif not same_value(block.values[there], value):
             wanted = value if types is None else checked(name, value, block.values[there], types)
+            is_declared = (types or {}).get(name.casefold()) in ("number", "checkbox") and not isinstance(value, str)
+            if name in untyped and not is_declared and _is_quoted(block, there):
+                wanted = as_text(wanted)
             if not same_value(block.values[there], wanted):
                 text = _replaced(text, block, block.property(there), wanted)
                 block = read_block(text)
@@ -90,6 +95,13 @@ def rename_property(text: str, old: str, new: str) -> str:
     edit = Replacement(found.key_start, found.key_end, written_name(new, found.key_style))
     wanted = {new if key == there else key: value for key, value in block.values.items()}
     return _proven(text, block, [apply_replacements(text, [edit])], wanted, there)
+
+
+def _is_quoted(block: Block, name: str) -> bool:
+    """Tell whether a property is a text in quotes, or a list of such texts."""
+    found = block.properties[list(block.values).index(name)]
+    styles = [] if found is None else [item.style for item in found.items] or [found.style]
+    return bool(styles) and {*styles} <= {"'", '"'}
 
 
 def _proven(text: str, block: Block, results: Iterable[str], wanted: dict[str, PropertyValue], name: str) -> str:
@@ -171,17 +183,27 @@ def _ways(text: str, block: Block, found: Property, value: PropertyValue) -> Ite
     if isinstance(value, str) and "\n" in value:
         yield _whole(text, found, *_written(value, quote, " " * found.column + _INDENT))
     if isinstance(value, list) and value and (found.style != "[" or not found.items):  # every empty list is written []
-        yield _whole(text, found, *_written(value, quote, " " * found.column + _INDENT))
+        source = text[found.start : found.end] if isinstance(old, (int, float)) and not found.style else ""
+        yield _whole(text, found, *_written(value, quote, " " * found.column + _INDENT, (old, source)))
     else:
         yield _whole(text, found, "" if value is None else one_line(value, quote), [])
 
 
-def _written(value: PropertyValue, quote: str, indent: str) -> tuple[str, list[str]]:
-    """Return a value as Obsidian writes it: the text behind the colon, and the lines below."""
+def _written(
+    value: PropertyValue, quote: str, indent: str, old: tuple[PropertyValue, str] = (None, "")
+) -> tuple[str, list[str]]:
+    """Return a value as Obsidian writes it: the text behind the colon, and the lines below.
+
+    ``old`` is a number that a list may take in, and how it is written now: ``1.20``.
+    """
     if value is None:
         return "", []
     if isinstance(value, list) and value:
-        return "", [f"{indent}- {one_line(item, quote)}" for item in value]
+        number, source = old
+        is_old = [bool(source) and same_value(item, number) for item in value]
+        return "", [
+            f"{indent}- {source if same else one_line(item, quote)}" for item, same in zip(value, is_old, strict=True)
+        ]
     if isinstance(value, str) and (lines := block_text(value, indent)):
         return lines[0], lines[1:]
     return one_line(value, quote), []
