@@ -87,7 +87,6 @@ SETS: list[tuple[str, Mapping[str, PropertyValue], str]] = [
     ("a: # x\n  - b\n  # y\nc: d", {"a": []}, "a: [] # x\n  # y\nc: d"),
     ("a: # x\n  - b\n  # y\nc: d", {"a": "e"}, "a: e # x\n  # y\nc: d"),
     ("a: b # x", {"a": ["c", "#d"]}, 'a: # x\n  - c\n  - "#d"'),
-    ("a: 1.20 # x", {"a": ["b", 1.2]}, "a: # x\n  - b\n  - 1.20"),
     # texts of several lines, and maps
     ("a: |- # x\n  b\n\n  c\n\n# y\nd: e", {"a": "f"}, "a: f\n\n# y\nd: e"),
     ("a: >+\n  b\n\nc: d", {"a": "e"}, "a: e\n\nc: d"),

@@ -55,6 +55,18 @@ _SHOWN = 60
 _FEWEST_LINES = 2  # below that, quotes are shorter
 
 
+class WrittenInt(int):
+    """A whole number with its spelling in a note, such as ``007``, in which it is written again."""
+
+    written: str
+
+
+class WrittenFloat(float):
+    """A number with its spelling in a note, such as ``1.20``, in which it is written again."""
+
+    written: str
+
+
 def same_value(one: PropertyValue, other: PropertyValue) -> bool:
     """Tell whether two values are the same to Obsidian: 1 and 1.0 are, 1 and true are not."""
     if isinstance(one, bool) or isinstance(other, bool):
@@ -148,6 +160,8 @@ def one_line(value: PropertyValue, quote: str = "", depth: int = 0) -> str:
     """
     if isinstance(value, str):
         return _text(value, quote, in_flow=depth > 0)
+    if isinstance(value, (WrittenInt, WrittenFloat)):
+        return value.written
     if value is None:
         return "null"
     if isinstance(value, bool):

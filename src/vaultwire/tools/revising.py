@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired, TypedDict, cast
 
-from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, NoteName
+from vaultwire.toolkit.argument_types import AllowBroken, DryRun, IfMatch, Name, NoteName
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Open, Outcome, tool
 from vaultwire.tools.changes import Changed, ChangedNote, change_texts, to_changed, to_changed_note
@@ -94,6 +94,7 @@ def edit_note(
     edits: Annotated[list[GivenEdit] | None, Bounds(1, 200)] = None,
     diff: Annotated[str, Bounds(0, 1_000_000)] = "",
     if_match: IfMatch = None,
+    allow_broken: AllowBroken = False,
     dry_run: DryRun = False,
 ) -> Outcome[ChangedNote]:
     """Change parts of a note; all else stays. All edits are made or none.
@@ -114,6 +115,7 @@ def edit_note(
         if_match,
         progress,
         dry_run=dry_run,
+        keeps_frontmatter=not allow_broken,
     )
     return _outcome(revised, f"edited {revised.path}")
 

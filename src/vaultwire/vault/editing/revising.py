@@ -16,7 +16,7 @@ from vaultwire.markdown.canvas import NotACanvasError
 from vaultwire.markdown.canvas_edits import CanvasEdit, CanvasEditError, edit_canvas
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties
+from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties, written_properties
 from vaultwire.markdown.property_values import other_spelling, read_text
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.base_queries.results import BaseSource
@@ -42,6 +42,7 @@ ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "em
 _BOOLEANS = {"true": True, "false": False}
 # Types whose values are text in YAML, also where they look like a number or a date.
 _TEXT_TYPES = ("text", "date", "datetime")
+_NOTHING_MORE = Asked()
 _NO_EDITS = 'edits is missing: {"edits": [{"action": "append", "content": "…"}]}.'
 
 
@@ -96,6 +97,7 @@ class Revising:
         progress: Progress,
         *,
         dry_run: bool,
+        keeps_frontmatter: bool = False,
     ) -> Revised:
         """Make all the edits, or apply a unified diff; exactly one of the two is given. See ``targeted_edits.Edit``.
 
@@ -110,7 +112,8 @@ class Revising:
                 return apply_diff(path, text, diff, progress)
             return apply_edits(path, text, list(edits), self._change_property, progress)
 
-        (revised,) = self._revise([name], change, if_match, progress, dry_run=dry_run)
+        asked = Asked(keeps_frontmatter=keeps_frontmatter)
+        (revised,) = self._revise([name], change, if_match, progress, asked=asked, dry_run=dry_run)
         return revised
 
     def revise_properties(
@@ -271,6 +274,7 @@ class Revising:
         progress: Progress,
         notices: Sequence[str] = (),
         *,
+        asked: Asked = _NOTHING_MORE,
         dry_run: bool,
     ) -> list[Revised]:
         """Change the texts of notes in one change. ``change`` may add to the ``notices``."""
@@ -287,7 +291,7 @@ class Revising:
                 except PropertyEditError as error:
                     raise VaultError(INVALID_ARGUMENTS, f"{path}: {error}", path=path) from None
                 steps.append(Write(path, before[path], with_bom(to_bytes(new, before[path]), before[path])))
-            done = self._bench.finish(steps, notices, progress, dry_run=dry_run)
+            done = self._bench.finish(steps, notices, progress, dry_run=dry_run, asked=asked)
         return [Revised(path, old, done) for path, old in before.items()]
 
     def _change_property(self, text: str, edit: Edit) -> str:
@@ -370,7 +374,7 @@ def _item(value: PropertyValue) -> PropertyValue:
 
 def _current_value(text: str, name: str) -> PropertyValue:
     """Return the value of the property that ``set_properties`` would set: one with this spelling before one in another case."""
-    values = parse_frontmatter(to_plain(text)).values
+    values = written_properties(text)
     if name in values:
         return values[name]
     return next((value for key, value in values.items() if fold(key) == fold(name)), None)
