@@ -15,7 +15,7 @@ from vaultwire.tools.making import MadeFile, made_outcome
 from vaultwire.tools.revising import Values, to_given
 from vaultwire.vault.base_queries.results import BaseSource
 from vaultwire.vault.disk.paths import fold, is_note
-from vaultwire.vault.editing.revising import given_as
+from vaultwire.vault.editing.revising import GivenProperty
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.value_types import Progress
@@ -136,7 +136,7 @@ def create_note_in_view(
     """
     wanted = vault.bases.new_note(BaseSource(base, block), view, progress)
     own = {fold(each) for each in properties or {}}
-    given = [given_as(each, value) for each, value in wanted.properties.items() if fold(each) not in own]
+    given = [GivenProperty(each, value, "text") for each, value in wanted.properties.items() if fold(each) not in own]
     given += to_given(properties or {})
     text = vault.revising.with_properties(content, given, progress) if given else content
     path = name if "/" in name or wanted.folder is None else f"{wanted.folder}/{name}"
