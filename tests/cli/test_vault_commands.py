@@ -147,6 +147,14 @@ def test_a_base_without_rows_ends_with_1_and_a_wrong_one_with_2(run: Run, vault:
     wrong = run("base", "Projects", "Other")
     assert (wrong.code, "It has 'Projects', 'None'" in wrong.err) == (2, True)
     assert run("base", "Nothing").code == 1
+    (vault / "Projects.base").write_text("filters: size == 1 or size == 3")
+    failed = run("base", "Projects", "--format", "csv")
+    assert (failed.code, failed.lines) == (1, ["file name"])
+    assert "Unable to parse formula. (position 0)" in failed.err
+    assert run("base", "Projects", "--json").data["problems"]
+    (vault / "Projects.base").write_text("formulas: {x: file.name.year}\nviews: [{order: [file.name, formula.x]}]")
+    assert 'Cannot find "year" on type String' in run("base", "Projects").err
+    assert run("base", "Projects").code == 1
     (vault / "Projects.base").write_text("views: [a: b: c]")
     assert (run("base", "Projects").code, "line 1" in run("base", "Projects").err) == (2, True)
 

@@ -312,6 +312,8 @@ class FilesBackend:
     def base_rows(self, path: str, view: str, progress: Progress) -> tuple[list[str], list[list[str]]]:
         """Return the columns and rows of a base's view, the path first. Raises VaultError as ``base_path``, ``Bases.query``."""
         found = self.vault.bases.query(BaseSource(self.base_path(path)), view, progress=progress)
+        if not found.rows and found.problems:
+            raise VaultError(INVALID_ARGUMENTS, found.problems[0], path=path)
         rows = [[row.path, *map(shown_text, row.cells)] for row in found.rows]
         return ["path", *(column.name for column in found.columns)], rows
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from vaultwire.cli.terminal import has_reader, say, say_rows, say_styled, say_text
+from vaultwire.cli.terminal import complain, has_reader, say, say_rows, say_styled, say_text
 from vaultwire.cli.vault_commands.calling import ALL, DONE, NOT_FOUND, Calls, add_options, run, say_answer
 
 _FORMATS = ("table", "csv", "tsv", "json", "md", "paths")
@@ -35,7 +35,7 @@ def add_base(parser: argparse.ArgumentParser) -> None:
 
 
 def base(options: argparse.Namespace) -> int:
-    """Print the rows of a base's view, or the bases: 1 if there are none."""
+    """Print the rows of a base's view, or the bases: 1 if there are none, or if something failed or was not understood."""
 
     def work(calls: Calls) -> int:
         if options.base is None:
@@ -44,7 +44,7 @@ def base(options: argparse.Namespace) -> int:
         if options.explain:
             text, data = calls.call("query_base", explain=options.explain, **asked)
             say_answer(options, text, data)
-            return DONE if data["total"] else NOT_FOUND
+            return DONE if data["total"] and not data["problems"] else NOT_FOUND
         asked["max_tokens"] = 100_000
         text, data = calls.call_pages("query_base", "rows", options.limit or ALL, **asked)
         if options.json or options.format == "json":
@@ -52,7 +52,9 @@ def base(options: argparse.Namespace) -> int:
             say_answer(options, text, data)
         else:
             _say(options.format, data)
-        return DONE if data["rows"] else NOT_FOUND
+            for problem in data["problems"]:
+                complain(problem)
+        return DONE if data["rows"] and not data["problems"] else NOT_FOUND
 
     return run(options, work)
 
