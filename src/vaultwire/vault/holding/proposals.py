@@ -80,15 +80,17 @@ class ProposalStore:
         label: str = "",
         outside: str = "",
         undoes: tuple[int, ...] = (),
+        time_ns: int = 0,
     ) -> Proposal:
-        """Add a proposal; it is on the disk, with all its bytes, when this returns.
+        """Add a proposal; it is on the disk, with all its bytes, when this returns. ``time_ns``: when it was made, if not now.
 
         Raises OSError, and VaultError (STALE_EDIT) if the notes are not what the steps were made from any more.
         """
         with self._locked():
             self._clean_up()
             number = max((*self._list()[0], self._highest_made()), default=0) + 1
-            made = Proposal(number, time.time_ns(), kind, author, label, tuple(steps), outside=outside, undoes=undoes)
+            time_ns = time_ns or time.time_ns()
+            made = Proposal(number, time_ns, kind, author, label, tuple(steps), outside=outside, undoes=undoes)
             write_proposal(self._path(number), made)
             self._log(number)
         return self.get(number) or made
