@@ -174,7 +174,9 @@ class Vault:
         if invalid is not None:
             message = f"not UTF-8 (first at byte {invalid}); what could not be read is shown as \ufffd"
             problems = [message, *problems]
-        return Note(path, text, etag, len(file.data), file.modified_ns, problems)
+        held = self._files.pending.get(path)
+        waits_as = 0 if held is None else held.proposal
+        return Note(path, text, etag, len(file.data), file.modified_ns, problems, waits_as)
 
     def read_part(
         self, name: str, section: str | None, lines: str | None, progress: Progress = NO_PROGRESS

@@ -179,7 +179,7 @@ def test_every_name_leads_to_the_same_after_a_rename(
     def after(path: str | None) -> str | None:
         for old, new in moves:
             if path == old or (path or "").startswith(f"{old}/"):
-                return new + (path or "")[len(old) :]
+                return f"{new}{(path or '')[len(old) :]}"
         return path
 
     expected = sorted(

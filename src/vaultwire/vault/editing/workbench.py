@@ -6,7 +6,7 @@ Plans are made in ``plans``; ``Changes`` executes them. The workbench stands bet
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
@@ -36,6 +36,7 @@ from vaultwire.vault.editing.held import hold, waiting_on
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_READ, POLICY_DENIED, STALE_EDIT, VaultError
 from vaultwire.vault.holding.feedback import expect_news
 from vaultwire.vault.holding.holding import Holding
+from vaultwire.vault.holding.own_proposals import OwnProposals
 from vaultwire.vault.holding.review_mode import (
     Mode,
     PlannedChange,
@@ -171,6 +172,8 @@ class Workbench:
         bench = copy(self)
         bench.caller = caller
         bench.tool, bench.also = tool, also
+        if self.review is not None and self.review.can_hold and not caller.is_person:
+            bench.files = self.files.with_pending(OwnProposals(caller, self.holding, self.files))
         return bench
 
     @contextmanager
@@ -202,16 +205,20 @@ class Workbench:
             change = self._change(needed, progress, asked, dry_run=dry_run)
         if change is None:
             return Done(None, needed, notices)
-        # So many texts would drive out those that the caller has read. A note under its second name is not written.
-        written = {file.path for file in change.files} if len(needed) <= MAX_UNASKED_NOTES else set()
-        for step in needed:
-            if not isinstance(step, Write):
-                self.caller.moved(step.source, step.target)
-            elif step.new is not None:
-                self.caller.saw(step.path, step.new.digest.hex(), step.new.data if step.path in written else None)
+        self._remember(needed, {file.path for file in change.files})  # a note under its second name is not written
         also = [] if self.review is None else waiting_on(self.holding, needed)
         guides = guides_for(self.files, self.caller, needed) if self.caller.may_read_notes else []
         return Done(change, needed, [*notices, *also, *guides])
+
+    def _remember(self, steps: list[Step], written: Collection[str]) -> None:
+        """Remember what the caller knows now: what it has written itself."""
+        # So many texts would drive out those that the caller has read.
+        texts = written if len(steps) <= MAX_UNASKED_NOTES else ()
+        for step in steps:
+            if not isinstance(step, Write):
+                self.caller.moved(step.source, step.target)
+            elif step.new is not None:
+                self.caller.saw(step.path, step.new.digest.hex(), step.new.data if step.path in texts else None)
 
     def _change(self, steps: list[Step], progress: Progress, asked: Asked, *, dry_run: bool) -> Change | None:
         """Execute the steps, after a person was asked if they must be; with ``dry_run`` only check them, and return None."""
@@ -230,7 +237,9 @@ class Workbench:
         if mode == "ask" and asks_person(progress):
             question = question or confirmation_of(self.files, steps, self.tool)
         elif mode != "record":
-            raise hold(self.holding, author, steps, asked.undoes)
+            held = hold(self.holding, author, steps, self.files.pending, asked.undoes)
+            self._remember(steps, {path for step in steps for path in paths_of(step)})
+            raise held
         if question is not None:
             progress.confirm(question)
         return self.changes.execute(steps, author, progress, asked.undoes)
@@ -239,6 +248,8 @@ class Workbench:
         """Return what the person's rules say of these steps."""
         if self.review is None or self.caller.is_person or not steps:
             return "record"
+        if not self.files.pending.keys().isdisjoint(path for step in steps for path in paths_of(step)):
+            return "hold"  # it builds on what waits
         planned = PlannedChange(
             *self.caller.names,
             self.tool,

@@ -118,7 +118,8 @@ class Writing:
             if mode == "create":
                 raise VaultError(
                     NOTE_EXISTS,
-                    f"{path!r} exists already. Use mode 'append' or 'prepend' to add to it, 'overwrite' to replace its text.",
+                    f"{path!r} {context.files.how_taken(path)}. Use mode 'append' or 'prepend' to add to it, 'overwrite' to "
+                    "replace its text.",
                     path=path,
                 )
             return self._edit(context, path, given)

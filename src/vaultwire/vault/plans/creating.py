@@ -250,7 +250,7 @@ def check_is_free(files: Files, path: VaultPath) -> None:
     free = _numbered(files, path, lambda _: True)
     raise VaultError(
         NOTE_EXISTS,
-        f"{path!r} exists already. Edit that one, or give a name that is free, such as {free!r}.",
+        f"{path!r} {files.how_taken(path)}. Edit that one, or give a name that is free, such as {free!r}.",
         path=path,
     )
 
