@@ -11,7 +11,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from vaultwire.markdown.block_parser import read_body
-from vaultwire.markdown.block_patterns import ATX_HEADING, SETEXT_UNDERLINE
+from vaultwire.markdown.block_patterns import ATX_HEADING, CODE_INDENT, SETEXT_UNDERLINE
 from vaultwire.markdown.block_tree import CALLOUT, OWN_ID, BlockTree, NamedBlock, Node, Shape
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Span
@@ -22,7 +22,7 @@ _ITEM = compile_pattern(r"([ \t]*+)([-*+]|[0-9]{1,9}[.)])(?:[ \t]++(?:\[.\](?:[ 
 _QUOTE = compile_pattern(r"[ \t]*+(?:>[ \t]?+)++")
 TASK_BOX = compile_pattern(r"\A([ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)\[.\][ \t]++")
 _EMPTY_BOX = compile_pattern(r"\A((?:[-*+]|\d{1,9}[.)])[ \t]++)\[.\](?=[ \t]|\Z)")
-_CODE_MARGIN = compile_pattern(r"(?: {4}| {0,3}\t)\Z")
+_CODE_MARGIN = compile_pattern(r"(?: {4}| {0,3}\t)\Z")  # as far as code is indented
 _TABS = compile_pattern(r"\A[ \t]*\t[ \t]*")
 
 
@@ -69,7 +69,7 @@ def insert_beside(tree: BlockTree, block: NamedBlock, content: str, *, is_after:
     after = whole.last if is_after else whole.first - 1
     if not is_row:
         new = _set_apart_in(tree, block.parent, Span(after + 1, after), new)
-    if not is_after and lead != margin:  # the block begins on the line of the item that it stands in
+    if new and not is_after and lead != margin:  # the block begins on the line of the item that it stands in
         rest = margin + tree.lines[whole.first - 1][len(lead) :]
         return LineEdit(whole.first, whole.first, _led(new.removesuffix("\n") + "\n", lead) + rest)
     return LineEdit(after + 1, after, _led(new, margin))
@@ -84,7 +84,14 @@ def delete_block(tree: BlockTree, block: NamedBlock) -> LineEdit:
     if lead != margin_of(lead):  # the item that it stands in stays
         while last < parent.last and not tree.has_text(last + 1):
             last += 1
-        return LineEdit(first, last, lead.rstrip(" \t"))
+        around, above = tree.leaf_at(first - 1)
+        outer = next(node.parent for node in parent.around() if node.first == first)
+        is_below_text = (
+            around is outer and above is not None and above.kind == "paragraph"
+        )  # its mark would underline that
+        return LineEdit(first, last, "\n" * is_below_text + lead.rstrip(" \t"))
+    if first == 1 and tree.lines[last : last + 1] == ["---"]:  # it would begin frontmatter
+        return LineEdit(first, last, "\n")
     if first > tree.top + 1 and tree.has_text(first - 1) and last < len(tree.lines) and tree.has_text(last + 1):
         above, below = tree.leaf_at(first - 1)[1], tree.leaf_at(last + 1)[1]
         both = f"{tree.inner(first - 1, parent)}\n{tree.inner(last + 1, parent)}"
@@ -95,8 +102,12 @@ def delete_block(tree: BlockTree, block: NamedBlock) -> LineEdit:
 
 def lead_of(tree: BlockTree, block: NamedBlock) -> str:
     """Return what stands before a block on its first line."""
-    lead = tree.lead(block.whole.first if block.shape == "list" else block.own.first, block.parent)
-    return _CODE_MARGIN.sub("", lead) if block.shape == "code" else lead
+    first = block.whole.first if block.shape == "list" else block.own.first
+    lead, inner = tree.lead(first, block.parent), tree.inner(first, block.parent)
+    if first == block.parent.first or block.shape in ("item", "list"):
+        return lead
+    # Code, or a line that goes on with a paragraph: a block that began there would be code.
+    return _CODE_MARGIN.sub("", lead) if (len(inner) - len(inner.lstrip(" "))) // CODE_INDENT else lead
 
 
 def margin_of(lead: str) -> str:
@@ -142,9 +153,10 @@ def _led(text: str, lead: str) -> str:
 def _apart(tree: BlockTree, block: NamedBlock, span: Span, content: str) -> str:
     """Return content that takes the place of a block, set apart from its neighbours if it is of another kind."""
     old = tree.lines[span.first - 1][len(lead_of(tree, block)) :]
-    return (
-        content if _kind(old) == _kind(content.split("\n", 1)[0]) else _set_apart_in(tree, block.parent, span, content)
-    )
+    is_within = tree.leaf_at(span.first - 1)[1] is block.node  # a row, or the text below a callout's title
+    if is_within or _kind(old) == _kind(content.split("\n", 1)[0]):
+        return content
+    return _set_apart_in(tree, block.parent, span, content)
 
 
 def _set_apart_in(tree: BlockTree, parent: Node, span: Span, content: str) -> str:

@@ -22,8 +22,8 @@ _SPACES = compile_pattern(r"[ \t]*+")
 MARKER = compile_pattern(r"[-*+]|[0-9]{1,9}[.)]")
 _QUOTE_MARK = compile_pattern(r" *+(?:> ?)?+")
 
-Shape: TypeAlias = Literal["item", "list", "quote", "row", "title", "code", "text"]
-"""What a block looks like: ``title`` is the first line of a callout, ``code`` is indented code."""
+Shape: TypeAlias = Literal["item", "list", "quote", "row", "title", "text"]
+"""What a block looks like: ``title`` is the first line of a callout."""
 
 
 class Node:
@@ -244,7 +244,7 @@ def _begins(leaf: Node, parent: Node) -> bool:
 
 
 def _shape(node: Node) -> Shape:
-    return "quote" if node.kind == "quote" else "code" if node.kind == "indented" else "text"
+    return "quote" if node.kind == "quote" else "text"
 
 
 def _end_of(pattern: re.Pattern[str], line: str, start: int) -> int:
