@@ -39,8 +39,15 @@ _IDS = re.compile(
     re.ASCII,
 )
 _BLOCK_ID = re.compile(r"[ \t]+\^[A-Za-z0-9-]+[ \t]*\Z")
-_WRITTEN = {"due": ("📅", "due"), "done": ("✅", "completion")}
-"""How a field that is added is written: as a sign, and as an inline field."""
+_WRITTEN = {
+    "created": ("\N{HEAVY PLUS SIGN}", "created"),
+    "start": ("🛫", "start"),
+    "scheduled": ("⏳", "scheduled"),
+    "due": ("📅", "due"),
+    "cancelled": ("❌", "cancelled"),
+    "done": ("✅", "completion"),
+}
+"""How a date that is added is written: as a sign, and as an inline field. In the order of the Tasks plugin."""
 
 
 class TaskField(NamedTuple):
@@ -96,9 +103,10 @@ def _to_field(found: re.Match[str]) -> TaskField | None:
 
 
 def with_date(text: str, name: str, day: str, *, inline: bool | None = None) -> str:
-    """Return a task's text with a date set: in place of the one that is there, or as a new field at the end.
+    """Return a task's text with a date set: in place of the one that is there, or as a new field.
 
-    A new field stands before a block id, and is written as the task's other fields are; ``inline`` says how in a task without.
+    A new field stands before the dates that the Tasks plugin writes behind it, else at the end, before a block id. It is
+    written as the task's other fields are; ``inline`` says how in a task without.
     """
     fields = task_fields(text)
     for field in fields:
@@ -109,8 +117,10 @@ def with_date(text: str, name: str, day: str, *, inline: bool | None = None) -> 
     # Of Dataview's fields in square brackets every other one is not shown if there is one space between them
     # (obsidian-tasks#1913).
     new = f"  [{key}:: {day}]" if is_inline else f" {sign} {day}"
+    names = [*_WRITTEN]
+    behind = next((field for field in fields if field.name in names[names.index(name) + 1 :]), None)
     block_id = _BLOCK_ID.search(text)
-    body = text[: block_id.start()] if block_id else text
+    body = text[: behind.start] if behind else text[: block_id.start()] if block_id else text
     end = len(body.rstrip(" \t"))
     return body[:end] + (new if end else new.lstrip()) + text[end:]
 

@@ -132,7 +132,7 @@ def set_task(
     """Tick tasks off, reopen them, or set their due dates: one or many, in one change. All else in their lines stays.
 
     A task that is done gets the day if the person uses the Tasks plugin or the task has dates; one that is reopened loses it.
-    Of one that repeats ("every 2 weeks") the next is added above it; the answer says if its rule is not so plain.
+    Of one that repeats ("every 2 weeks") the next is added; one whose rule is not known stays, and the answer says so.
 
     Example: {"tasks": [{"path": "Inbox", "text": "call mum", "status": "done"}]}.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from calendar import monthcalendar
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.task_fields import first_fields
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND
 from vaultwire.vault.plans.task_edits import TaskEdit, edit_tasks, parse_mark
-from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.settings.obsidian_settings import Settings, TaskStatus
 from vaultwire.vault.value_types import VaultPath
 
 PATH = VaultPath("Note.md")
@@ -43,7 +45,7 @@ LINES = [
     ("- [ ] water 📅 2026-01-01 ⏫", None, "", "- [ ] water ⏫"),
     ("- [ ] a [due:: 2026-01-01]", "x", "2026-04-01", "- [x] a [due:: 2026-04-01]  [completion:: 2026-03-31]"),
     ("- [ ]", None, "2026-04-01", "- [ ] 📅 2026-04-01"),
-    ("* [ ] [x] water [[x]]", "-", None, "* [-] [x] water [[x]]"),
+    ("* [ ] [x] water [[x]]", "-", None, "* [-] [x] water [[x]] ❌ 2026-03-31"),
 ]
 
 
@@ -87,7 +89,7 @@ NEXTS = [
     ("water [repeat:: every day]  [due:: 2026-03-31]", "water [repeat:: every day]  [due:: 2026-04-01]"),
     (
         "water 🔁 every day \N{HEAVY PLUS SIGN} 2026-01-01 🆔 abc ⛔ d,e 📅 2026-03-31 ^id",
-        "water 🔁 every day \N{HEAVY PLUS SIGN} 2026-03-31 📅 2026-04-01",
+        "water 🔁 every day 📅 2026-04-01",
     ),
 ]
 
@@ -115,16 +117,157 @@ def test_of_several_tasks_the_lines_are_told_as_they_are_then() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "rule", ["every week on Monday", "every weekday", "every month on the last", "every 0 days", "now and then"]
-)
-def test_a_recurring_task_is_not_ended_without_a_word(rule: str) -> None:
-    text = f"- [ ] water 🔁 {rule} 📅 2026-03-31"
-    new, (task,), (notice,) = edit_tasks(PATH, text, [tick("water")], TASKS_ON, TODAY)
-    assert new == f"- [x] water 🔁 {rule} 📅 2026-03-31 ✅ 2026-03-31"
-    assert (task.line, task.mark) == (1, "x")
-    assert f"repeats ({rule}). It is done now, and no next one was made" in notice
+@pytest.mark.parametrize("rule", ["every month on the 32nd", "every 0 days", "every day for 3 times", "now and then"])
+def test_a_recurring_task_whose_rule_is_not_computed_is_left_as_it_is(rule: str) -> None:
+    text = f"- [ ] other\n- [ ] water 🔁 {rule} 📅 2026-03-31"
+    new, (other, task), (notice,) = edit_tasks(PATH, text, [tick("other"), tick("water")], TASKS_ON, TODAY)
+    assert new == f"- [x] other ✅ 2026-03-31\n- [ ] water 🔁 {rule} 📅 2026-03-31"
+    assert (other.mark, task.line, task.mark) == ("x", 2, " ")
+    assert f"repeats ({rule}). It stays as it is" in notice
     assert edit_tasks(PATH, text, [tick("water", mark="/")], TASKS_ON, TODAY)[2] == []
+
+
+# The rule, the day that it counts from, those that follow. Of the plugin's documentation, "Recurring Tasks", and its tests.
+RULES = [
+    ("every weekday", "2026-03-27", "2026-03-30 2026-03-31"),
+    ("every 2 weekdays", "2026-04-03", "2026-04-13 2026-04-14"),  # every other week, as the plugin reads it
+    ("every week on Monday", "2026-03-31", "2026-04-06 2026-04-13"),
+    ("every week on weekdays", "2026-04-03", "2026-04-06"),
+    ("every week on Tuesday, Friday", "2026-03-31", "2026-04-03 2026-04-07"),
+    ("every week on tue and fri", "2026-03-31", "2026-04-03 2026-04-07"),
+    ("every Monday", "2026-03-31", "2026-04-06"),
+    ("every mon, wed and sun", "2026-03-31", "2026-04-01 2026-04-05 2026-04-06"),
+    ("every Sunday", "2021-04-25", "2021-05-02"),
+    ("every 3 weeks on Friday", "2026-04-03", "2026-04-24 2026-05-15"),
+    ("every 2 weeks on Monday, Friday", "2026-03-30", "2026-04-03 2026-04-13"),
+    ("every month on the 1st", "2026-03-31", "2026-04-01 2026-05-01"),
+    ("every month on the last", "2022-01-31", "2022-02-28 2022-03-31 2022-04-30 2022-05-31"),
+    ("every month on the last day", "2022-01-31", "2022-02-28"),
+    ("every month on the 31st", "2022-01-31", "2022-03-31 2022-05-31 2022-07-31 2022-08-31"),
+    ("every month on the last Friday", "2026-03-31", "2026-04-24 2026-05-29"),
+    ("every month on the 2nd last Friday", "2026-03-31", "2026-04-17 2026-05-22"),
+    ("every month on the second last", "2026-03-31", "2026-04-29"),
+    ("every 6 months on the 2nd Wednesday", "2026-03-11", "2026-09-09 2027-03-10"),
+    ("every month on Friday", "2026-03-27", "2026-04-03 2026-04-10"),
+    ("every month", "2021-10-31", "2021-11-30 2021-12-30 2022-01-30 2022-02-28 2022-03-28"),
+    ("every 3 months", "2022-01-31", "2022-04-30 2022-07-30"),
+    ("every January on the 15th", "2026-03-31", "2027-01-15 2028-01-15"),
+    ("every year in January the 15th", "2026-03-31", "2027-01-15"),
+    ("every February on the last", "2026-03-31", "2027-02-28 2028-02-29"),
+    ("every April and December on the 1st and 24th", "2026-03-31", "2026-04-01 2026-04-24 2026-12-01 2026-12-24"),
+    ("every May", "2026-03-31", "2026-05-31 2027-05-31"),
+    ("every year", "2024-02-29", "2025-02-28 2026-02-28"),
+]
+
+
+@pytest.mark.parametrize(("rule", "start", "days"), RULES)
+def test_a_rule_says_the_days_that_the_plugin_says(rule: str, start: str, days: str) -> None:
+    for day in days.split():
+        text = f"- [ ] water 🔁 {rule} 📅 {start}"
+        above = edited(text, tick("water")).split("\n")[0]
+        assert above == f"- [ ] water 🔁 {rule} 📅 {day}"
+        start = day
+    done = edited(f"- [ ] water 🔁 {rule} when done 📅 2020-01-01", tick("water")).split("\n")[0]
+    assert done == edited(f"- [ ] water 🔁 {rule} 📅 2026-03-31", tick("water")).split("\n")[0].replace(
+        rule, f"{rule} when done"
+    )
+
+
+_NAMES = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_ORDINALS = {"1st": 1, "second": 2, "3rd": 3, "4th": 4, "last": -1, "2nd last": -2}
+
+
+@given(
+    st.integers(1, 5),
+    st.lists(st.tuples(st.sampled_from([*_ORDINALS]), st.sampled_from(_NAMES)), min_size=1, max_size=3),
+    st.dates(date(1999, 1, 1), date(2050, 1, 1)),
+)
+def test_days_of_months_are_those_of_a_calendar(step: int, places: list[tuple[str, str]], start: date) -> None:
+    rule = f"every {step} months on the " + ", ".join(f"{nth} {name}" for nth, name in places)
+    above = edited(f"- [ ] water 🔁 {rule} 📅 {start}", tick("water")).split("\n")[0]
+    days = []
+    for number in range(2 * step + 1):
+        year, month = divmod(start.year * 12 + start.month - 1 + number * step, 12)
+        weeks = monthcalendar(year, month + 1)
+        for nth, name in places:
+            column = [week[_NAMES.index(name)] for week in weeks if week[_NAMES.index(name)]]
+            place = _ORDINALS[nth] - (_ORDINALS[nth] > 0)
+            days.append(date(year, month + 1, column[place]))
+    assert above.endswith(f"📅 {min(day for day in days if day > start)}")
+
+
+STATUSES = {
+    " ": TaskStatus("TODO", "x"),
+    "x": TaskStatus("DONE", "n"),
+    "n": TaskStatus("NON_TASK", "w"),
+    "w": TaskStatus("IN_PROGRESS", "d"),
+    "d": TaskStatus("DONE", "x"),
+    "c": TaskStatus("CANCELLED", " "),
+    "h": TaskStatus("ON_HOLD", "x"),
+}
+PLUS = "\N{HEAVY PLUS SIGN}"
+DAILY = "water 🔁 every day 🛫 2026-03-30 ⏳ 2026-03-31"
+SETTINGS = [
+    # the settings, a task, its new mark, the lines then
+    (
+        {"tasks_next_below": True},
+        "[ ] water 🔁 every day",
+        "x",
+        "[x] water 🔁 every day ✅ 2026-03-31|[ ] water 🔁 every day",
+    ),
+    (
+        {"tasks_set_created_date": True, "tasks_set_done_date": False},
+        f"[ ] {DAILY} {PLUS} 2026-01-01",
+        "x",
+        f"[ ] water 🔁 every day {PLUS} 2026-03-31 🛫 2026-03-31 ⏳ 2026-04-01|[x] {DAILY} {PLUS} 2026-01-01",
+    ),
+    (
+        {"tasks_set_done_date": False},
+        f"[ ] water 🔁 every day {PLUS} 2026-01-01 📅 2026-03-31",
+        "x",
+        f"[ ] water 🔁 every day 📅 2026-04-01|[x] water 🔁 every day {PLUS} 2026-01-01 📅 2026-03-31",
+    ),
+    # without the scheduled date the rule counts from the start
+    (
+        {"tasks_remove_scheduled_date": True},
+        "[ ] a 🔁 every Monday 🛫 2026-03-30 ⏳ 2026-03-31",
+        "x",
+        "[ ] a 🔁 every Monday 🛫 2026-04-06|[x] a 🔁 every Monday 🛫 2026-03-30 ⏳ 2026-03-31 ✅ 2026-03-31",
+    ),
+    (
+        {"tasks_remove_scheduled_date": True},
+        "[ ] a 🔁 every day ⏳ 2026-03-31",
+        "x",
+        "[ ] a 🔁 every day ⏳ 2026-04-01|[x] a 🔁 every day ⏳ 2026-03-31 ✅ 2026-03-31",
+    ),
+    ({}, "[ ] a 📅 2026-03-31", "-", "[-] a 📅 2026-03-31 ❌ 2026-03-31"),
+    ({"tasks_set_cancelled_date": False}, "[ ] a 📅 2026-03-31", "-", "[-] a 📅 2026-03-31"),
+    ({}, "[-] a ❌ 2026-01-01", "x", "[x] a ✅ 2026-03-31"),
+    ({}, "[x] a ✅ 2026-01-01", "/", "[/] a"),
+    ({}, "[x] a ✅ 2026-01-01", "X", "[X] a ✅ 2026-01-01"),
+    ({"tasks_filter": "#task"}, "[ ] a 🔁 every day", "x", "[x] a 🔁 every day"),
+    # marks of the person's own
+    ({"tasks_statuses": STATUSES}, "[ ] a", "d", "[d] a ✅ 2026-03-31"),
+    ({"tasks_statuses": STATUSES}, "[ ] a", "c", "[c] a ❌ 2026-03-31"),
+    ({"tasks_statuses": STATUSES}, "[ ] a", "h", "[h] a"),
+    ({"tasks_statuses": STATUSES}, "[x] a ✅ 2026-01-01", "d", "[d] a ✅ 2026-01-01"),
+    ({"tasks_statuses": STATUSES}, "[ ] a", "-", "[-] a"),
+    (
+        {"tasks_statuses": STATUSES, "tasks_set_done_date": False},
+        "[ ] a 🔁 every day",
+        "x",
+        "[w] a 🔁 every day|[x] a 🔁 every day",  # no mark to do follows on x
+    ),
+]
+
+
+@pytest.mark.parametrize(("settings", "task", "mark", "lines"), SETTINGS)
+def test_the_settings_of_the_tasks_plugin_are_obeyed(
+    settings: dict[str, Any], task: str, mark: str, lines: str
+) -> None:
+    new, (found,), _ = edit_tasks(PATH, f"- {task}", [tick("", 1, mark)], TASKS_ON._replace(**settings), TODAY)
+    assert new.replace("- ", "", 1).replace("\n- ", "|") == lines
+    assert new.split("\n")[found.line - 1].startswith(f"- [{mark}]")
 
 
 SEVERAL = "- [ ] water\n- [ ] water the beds\ntext\n- [ ] call  Mum\n- [x] call dad\n"
@@ -187,7 +330,11 @@ def test_editing_a_random_task_changes_its_box_and_its_dates_only(
     task = data.draw(st.sampled_from(tasks))
     mark = data.draw(st.sampled_from(["x", " ", "/", None]))
     due = data.draw(st.sampled_from([None, "2031-07-09", ""])) if mark else "2031-07-09"
-    new, (found,), _ = edit_tasks(PATH, text, [TaskEdit("", task.line, mark, due)], TASKS_ON, TODAY)
+    new, (found,), notices = edit_tasks(PATH, text, [TaskEdit("", task.line, mark, due)], TASKS_ON, TODAY)
+    if any("It stays as it is" in notice for notice in notices):  # the random words are no rule
+        assert "🔁 every day" in task.text
+        assert (new, found.mark) == (text, task.mark)
+        return
     before, after = text.split("\n"), new.split("\n")
     if len(after) > len(before):  # the next one of a recurring task, above it
         assert "🔁 every day" in task.text
@@ -207,5 +354,5 @@ def test_editing_a_random_task_changes_its_box_and_its_dates_only(
         assert has["due"] == due
     if due == "":
         assert "due" not in has
-    if due is None and mark in ("/", task.mark):
+    if due is None and (mark == task.mark or (mark == "/" and not {"done", "cancelled"} & had.keys())):
         assert now.text == task.text

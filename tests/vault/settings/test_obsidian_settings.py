@@ -18,6 +18,7 @@ from vaultwire.vault.settings.obsidian_settings import (
     FileContent,
     PeriodicNotes,
     Settings,
+    TaskStatus,
 )
 
 LONG_AGO = 1_700_000_000_000_000_000  # a time no file system's clock takes for now
@@ -44,7 +45,17 @@ EVERYTHING = """
 === .obsidian/community-plugins.json
 ["obsidian-tasks-plugin", "periodic-notes"]
 === .obsidian/plugins/obsidian-tasks-plugin/data.json
-{"taskFormat": "dataview", "globalFilter": "#task", "setDoneDate": false, "setCreatedDate": true}
+{
+  "taskFormat": "dataview", "globalFilter": "#task", "setDoneDate": false, "setCancelledDate": false, "setCreatedDate": true,
+  "recurrenceOnNextLine": true, "removeScheduledDateOnRecurrence": true,
+  "statusSettings": {
+    "coreStatuses": [{"symbol": " ", "name": "Todo", "nextStatusSymbol": "/", "availableAsCommand": true, "type": "TODO"}],
+    "customStatuses": [
+      {"symbol": "-", "name": "No", "nextStatusSymbol": " ", "availableAsCommand": true, "type": "CANCELLED"},
+      {"symbol": "/", "name": "Half"}, {"symbol": " ", "type": "DONE"}, {"symbol": "ab"}, 7
+    ]
+  }
+}
 === .obsidian/plugins/periodic-notes/data.json
 {
   "showGettingStartedBanner": false,
@@ -88,6 +99,17 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         tasks_format="dataview",
         tasks_filter="#task",
         tasks_set_done_date=False,
+        tasks_set_cancelled_date=False,
+        tasks_set_created_date=True,
+        tasks_next_below=True,
+        tasks_remove_scheduled_date=True,
+        tasks_statuses={
+            " ": TaskStatus("TODO", "/"),
+            "x": TaskStatus("DONE", " "),
+            "X": TaskStatus("DONE", " "),
+            "-": TaskStatus("CANCELLED", " "),
+            "/": TaskStatus("IN_PROGRESS", "x"),
+        },
     )
 
 
@@ -128,6 +150,11 @@ WRONG = [
     ("community-plugins.json", b"{}", "must be a list of texts"),
     ("plugins/periodic-notes/data.json", b"[]", "is not a JSON object"),
     ("plugins/obsidian-tasks-plugin/data.json", b'{"taskFormat": "x"}', "'taskFormat' must be one of"),
+    (
+        "plugins/obsidian-tasks-plugin/data.json",
+        b'{"statusSettings": {"coreStatuses": 1}}',
+        "'statusSettings' must be an object of lists",
+    ),
 ]
 
 

@@ -14,13 +14,12 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Task
 from vaultwire.markdown.task_fields import first_fields, with_date, without_date, without_ids
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
-from vaultwire.vault.plans.recurring_tasks import next_task
+from vaultwire.vault.plans.recurring_tasks import TASKS_PLUGIN, next_task
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import VaultPath
 
-_DONE, _TO_DO = "x", " "
-_MARKS = {"done": _DONE, "todo": _TO_DO}
-_TASKS_PLUGIN = "obsidian-tasks-plugin"
+_TO_DO = " "
+_MARKS = {"done": "x", "todo": _TO_DO}
 # How many tasks an error lists for the caller to choose from, and how many characters of each.
 _MAX_PLACES = 20
 _MAX_SHOWN = 80
@@ -63,7 +62,8 @@ def edit_tasks(
 ) -> tuple[str, list[EditedTask], list[str]]:
     """Return the text with its tasks edited, the tasks in the order of the edits, and what the caller should know.
 
-    Of a task that repeats and is done now, the next one is added, if its rule is a plain one (``recurring_tasks``).
+    Marks, dates and the next one of a task that repeats are as the Tasks plugin would write them. A task whose rule is not
+    computed (``recurring_tasks``) is not ended: it stays as it is.
 
     ``text`` is the file's own, without BOM. Raises VaultError: TEXT_NOT_FOUND, AMBIGUOUS_TARGET, INVALID_ARGUMENTS.
     """
@@ -78,41 +78,62 @@ def edit_tasks(
             raise VaultError(INVALID_ARGUMENTS, f"{path}: the task on line {task.line} is given twice.", path=path)
         before, _, rest = lines[task.line - 1].partition(f"[{task.mark}]")
         ending = rest[len(rest.rstrip("\r")) :]
-        rest = _edited(rest.removesuffix(ending), task, edit, settings, today.isoformat())
+        rest = rest.removesuffix(ending)
         mark = task.mark if edit.mark is None else edit.mark
-        lines[task.line - 1] = f"{before}[{mark}]{rest}{ending}"
-        edited.append(EditedTask(task.line, mark, rest.strip()))
-        if _is_completed(task, edit) and "recurrence" in first_fields(task.text):
-            following = next_task(rest, today)
-            if following is not None:
-                nexts[task.line] = f"{before}[{_TO_DO}]{following}" + line_end(text)[:-1]
-            notices.append(_about_recurrence(path, rest, following))
-    return _with_nexts(lines, nexts), [_moved(each, nexts) for each in edited], notices
+        new = _edited(rest, task, edit, settings, today.isoformat())
+        if _ends(task, mark, settings) and "recurrence" in first_fields(task.text) and _is_tasks(task.text, settings):
+            following = next_task(new, today, settings)
+            if following is None:
+                mark, new = task.mark, rest
+            else:
+                nexts[task.line] = f"{before}[{_next_mark(mark, settings)}]{following}" + line_end(text)[:-1]
+            notices.append(_about_recurrence(path, new, following, settings))
+        lines[task.line - 1] = f"{before}[{mark}]{new}{ending}"
+        edited.append(EditedTask(task.line, mark, new.strip()))
+    return _with_nexts(lines, nexts, settings), [_moved(each, nexts, settings) for each in edited], notices
 
 
-def _with_nexts(lines: list[str], nexts: dict[int, str]) -> str:
-    """Return the lines as one text, with the next one of each recurring task above it, where the Tasks plugin puts it."""
-    return "\n".join(
-        each for number, line in enumerate(lines, 1) for each in (nexts.get(number), line) if each is not None
-    )
+def _with_nexts(lines: list[str], nexts: dict[int, str], settings: Settings) -> str:
+    """Return the lines as one text, with the next one of each recurring task above or below it."""
+    both: list[str] = []
+    for number, line in enumerate(lines, 1):
+        pair = [line, nexts[number]] if number in nexts else [line]
+        both += pair if settings.tasks_next_below else pair[::-1]
+    return "\n".join(both)
 
 
-def _moved(task: EditedTask, nexts: dict[int, str]) -> EditedTask:
-    return task._replace(line=task.line + sum(number <= task.line for number in nexts))
+def _moved(task: EditedTask, nexts: dict[int, str], settings: Settings) -> EditedTask:
+    return task._replace(line=task.line + sum(number + settings.tasks_next_below <= task.line for number in nexts))
 
 
-def _about_recurrence(path: VaultPath, text: str, following: str | None) -> str:
+def _about_recurrence(path: VaultPath, text: str, following: str | None, settings: Settings) -> str:
     what = f"{path}: {_shortened(without_ids(text).strip())!r} repeats ({first_fields(text)['recurrence']})."
     if following is not None:
-        return f"{what} The next one is on the line above it: {_shortened(following.strip())!r}."
+        where = "below" if settings.tasks_next_below else "above"
+        return f"{what} The next one is on the line {where} it: {_shortened(following.strip())!r}."
     return (
-        f"{what} It is done now, and no next one was made, because the rule is not a plain one: the Tasks plugin makes it when "
-        "the task is ticked in Obsidian. To keep it going here, set it to todo again with its next due date."
+        f"{what} It stays as it is, because vaultwire cannot say when such a task comes next. Tick it in Obsidian, or give it "
+        "its next due date; to end it, take its rule out first."
     )
 
 
-def _is_completed(task: Task, edit: TaskEdit) -> bool:
-    return edit.mark in ("x", "X") and task.mark not in ("x", "X")
+def _ends(task: Task, mark: str, settings: Settings) -> bool:
+    return _type(mark, settings) == "DONE" != _type(task.mark, settings)
+
+
+def _type(mark: str, settings: Settings) -> str:
+    """Return what a mark means to the Tasks plugin, which takes one that it does not know for a task to do."""
+    return settings.tasks_statuses[mark].type if mark in settings.tasks_statuses else "TODO"
+
+
+def _next_mark(mark: str, settings: Settings) -> str:
+    """Return the mark of the next one of a recurring task: in the cycle of marks, the first to do, else in progress."""
+    statuses = settings.tasks_statuses
+    cycle = []
+    for _ in range(len(statuses) + 1):
+        mark = statuses[mark].next if mark in statuses else "x"
+        cycle.append(mark)
+    return next((each for kind in ("TODO", "IN_PROGRESS") for each in cycle if _type(each, settings) == kind), _TO_DO)
 
 
 def _edited(rest: str, task: Task, edit: TaskEdit, settings: Settings, today: str) -> str:
@@ -122,22 +143,25 @@ def _edited(rest: str, task: Task, edit: TaskEdit, settings: Settings, today: st
     is_inline = settings.tasks_format == "dataview"
     if edit.due is not None:
         text = with_date(text, "due", edit.due, inline=is_inline) if edit.due else without_date(text, "due")
-    if edit.mark == _TO_DO and task.mark != _TO_DO:
-        text = without_date(text, "done", "cancelled")
-    elif _is_completed(task, edit) and _has_done_dates(text, settings):
-        text = with_date(text, "done", today, inline=is_inline)
+    if edit.mark is not None and edit.mark != task.mark:
+        is_dated = _is_tasks(text, settings)
+        for name, kind, is_set in (
+            ("done", "DONE", settings.tasks_set_done_date),
+            ("cancelled", "CANCELLED", settings.tasks_set_cancelled_date),
+        ):
+            if _type(edit.mark, settings) != kind:
+                text = without_date(text, name)
+            elif _type(task.mark, settings) != kind and is_set and is_dated:
+                text = with_date(text, name, today, inline=is_inline)
     return (lead or " ") + text if text != rest[len(lead) :] else rest
 
 
-def _has_done_dates(text: str, settings: Settings) -> bool:
-    """Tell whether the Tasks plugin would write the day on which this task is done.
+def _is_tasks(text: str, settings: Settings) -> bool:
+    """Tell whether a task is one for the Tasks plugin: each one that its global filter takes.
 
-    It would unless its settings say otherwise, for each task that its global filter takes. Where it is not switched on, a
-    task with dates shows that the person uses it, or writes as it does.
+    Where it is not switched on, a task with dates shows that the person uses it, or writes as it does.
     """
-    if not settings.tasks_set_done_date:
-        return False
-    if _TASKS_PLUGIN in settings.community_plugins:
+    if TASKS_PLUGIN in settings.community_plugins:
         return settings.tasks_filter in text
     return bool(first_fields(text))
 

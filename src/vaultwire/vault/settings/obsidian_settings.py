@@ -7,13 +7,14 @@ written here.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import stat
 import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.disk.walk import stamp_of
@@ -37,13 +38,33 @@ class PeriodicNotes(NamedTuple):
     template: str = ""
 
 
+class TaskStatus(NamedTuple):
+    """What a mark in a task's box means to the Tasks plugin: its type, such as ``DONE``, and the mark that comes next."""
+
+    type: str
+    next: str
+
+
+TASK_STATUSES: Final[Mapping[str, TaskStatus]] = MappingProxyType(
+    {
+        " ": TaskStatus("TODO", "x"),
+        "x": TaskStatus("DONE", " "),
+        "X": TaskStatus("DONE", " "),
+        "/": TaskStatus("IN_PROGRESS", "x"),
+        "-": TaskStatus("CANCELLED", " "),
+    }
+)
+"""The statuses of the plugin before the person changes them, and the mark that Obsidian itself takes for done, too."""
+
+
 class Settings(NamedTuple):
     """The settings, named as in Obsidian's files. The defaults are Obsidian's, whose files hold only what was changed.
 
     Folders are as written, unchecked: ``""`` and ``/`` mean the vault itself; ``./`` in ``attachment_folder`` means the
     note's folder. A format of ``""`` means Obsidian's own. ``property_types`` has folded names, because a property's type
     does not depend on the case of its name. ``periodic_notes`` has those that are switched on in the community plugin Periodic
-    Notes, by their period (``vault.days``).
+    Notes, by their period (``vault.days``). ``tasks_…`` are those of the community plugin Tasks: ``tasks_next_below`` puts the
+    next one of a task that repeats below it.
     """
 
     user_ignore_filters: tuple[str, ...] = ()
@@ -66,6 +87,11 @@ class Settings(NamedTuple):
     tasks_format: str = ""
     tasks_filter: str = ""
     tasks_set_done_date: bool = True
+    tasks_set_cancelled_date: bool = True
+    tasks_set_created_date: bool = False
+    tasks_next_below: bool = False
+    tasks_remove_scheduled_date: bool = False
+    tasks_statuses: Mapping[str, TaskStatus] = TASK_STATUSES
     problems: tuple[Problem, ...] = ()
 
 
@@ -191,7 +217,7 @@ class _WrongError(Exception):
         self.rest = rest
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: Any) -> TypeGuard[str]:
     """Tell whether the value is a text that can be stored and sent: JSON can spell half a surrogate pair."""
     return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
 
@@ -234,6 +260,28 @@ def _types(value: Any) -> Mapping[str, str]:
     if any(not (_is_text(name) and _is_text(kind)) for name, kind in value.items()):
         raise _WrongError("has names or types that are no texts; they are ignored", types)
     return types
+
+
+def _statuses(value: Any) -> Mapping[str, TaskStatus]:
+    """Return what each mark means: of two statuses with one mark the first counts, as to the plugin."""
+    parts: list[Any] = (
+        [value.get(key, []) for key in ("coreStatuses", "customStatuses")] if isinstance(value, dict) else [None]
+    )
+    if not all(isinstance(part, list) for part in parts):
+        raise _WrongError(f"must be an object of lists of statuses, not {_shown(value)}; it is taken as not set")
+    statuses: dict[str, TaskStatus] = {}
+    for status in itertools.chain.from_iterable(parts):
+        if isinstance(status, dict) and _is_mark(mark := status.get("symbol")):
+            kind, follows = status.get("type"), status.get("nextStatusSymbol")
+            default = TASK_STATUSES.get(mark, TASK_STATUSES[" "])
+            meaning = TaskStatus(kind if _is_text(kind) else default.type, follows if _is_mark(follows) else "x")
+            statuses.setdefault(mark, meaning)
+    core = {mark: TASK_STATUSES[mark] for mark in (" ", "x", "X") if mark not in statuses}
+    return MappingProxyType({**core, **statuses}) if statuses else TASK_STATUSES
+
+
+def _is_mark(value: Any) -> TypeGuard[str]:
+    return _is_text(value) and len(value) == 1 and value.isprintable() and value not in "[]"
 
 
 _PERIODS = {"daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year"}
@@ -300,6 +348,11 @@ KEYS: Final[Mapping[str, tuple[tuple[str, str, _Check], ...]]] = {
         ("taskFormat", "tasks_format", _one_of("tasksPluginEmoji", "dataview")),
         ("globalFilter", "tasks_filter", _text),
         ("setDoneDate", "tasks_set_done_date", _flag),
+        ("setCancelledDate", "tasks_set_cancelled_date", _flag),
+        ("setCreatedDate", "tasks_set_created_date", _flag),
+        ("recurrenceOnNextLine", "tasks_next_below", _flag),
+        ("removeScheduledDateOnRecurrence", "tasks_remove_scheduled_date", _flag),
+        ("statusSettings", "tasks_statuses", _statuses),
     ),
 }
 """Each file's keys, the fields of ``Settings`` they fill, and what their values must be."""
