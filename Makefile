@@ -118,7 +118,8 @@ browser: $(VENV)/.developing
 # side of MCP Apps, in a real browser. Needs npm and Chromium.
 # VAULTWIRE_PICTURES=FOLDER keeps screenshots.
 plugin: $(VENV)/.developing $(VENV)/plugin/.installed
-	VAULTWIRE_PLUGIN_MODULES=$(CURDIR)/$(VENV)/plugin/node_modules $(BIN)/python -m pytest tests/plugin tests/desk $(ARGS)
+	VAULTWIRE_PLUGIN_MODULES=$(CURDIR)/$(VENV)/plugin/node_modules $(BIN)/python -m pytest -m "browser or npm" $(PARALLEL) \
+		tests/plugin tests/desk $(ARGS)
 
 # The plugin's main.js, from packaging/obsidian-plugin/src. It is kept in git: the wheel is built without npm.
 plugin-js: $(VENV)/plugin/.installed
@@ -166,7 +167,7 @@ $(VENV)/installers/.installed: $(VENV)/bin/python requirements/installers.txt
 # VAULTWIRE_SITE_URL=https://... builds it for that address.
 docs: $(VENV)/.developing $(VENV)/docs/.installed
 	$(VENV)/docs/bin/python -m scripts.docs_site.build $(VENV)/docs site
-	VAULTWIRE_SITE=$(CURDIR)/site $(BIN)/python -m pytest tests/docs/built_site.py $(ARGS)
+	VAULTWIRE_SITE=$(CURDIR)/site $(BIN)/python -m pytest -m "" tests/docs/built_site.py $(ARGS)
 
 # In an environment of its own, as the renderer pins versions of libraries that the program does not need.
 $(VENV)/docs/.installed: $(VENV)/bin/python requirements/docs.txt scripts/docs_site/package.json scripts/docs_site/package-lock.json

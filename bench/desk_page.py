@@ -39,7 +39,7 @@ def measure(changes: int) -> dict[str, float]:
     with (
         tempfile.TemporaryDirectory(prefix="vaultwire-bench-", ignore_cleanup_errors=True) as folder,
         closing(DeskDoor(Path(folder), "=== Log.md\nfirst\n")) as door,
-        open_tab(Path(folder) / "profile") as tab,
+        open_tab() as tab,
     ):
         for number in range(changes):
             door.edit((f"Folder {number % 40}/Note {number % 2000}.md", f"text {number}\n"))

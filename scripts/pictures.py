@@ -259,9 +259,9 @@ def waiting_change(home: Home) -> Iterator[str]:
             bridge.terminate()
 
 
-def photograph(link: str, folder: Path, profile: Path) -> None:
+def photograph(link: str, folder: Path) -> None:
     """Save pictures of the desk, light and dark: its list with a change, and a change that waits."""
-    with open_tab(profile) as tab:
+    with open_tab() as tab:
         tab.resize(*WINDOW)
         tab.go(link)
         tab.wait_for("document.querySelector('#list a[data-id=p1]')")
@@ -289,7 +289,7 @@ def main(folder: Path) -> None:
         for terminal in AFTER:
             draw(terminal, home.run(terminal), folder)
         with waiting_change(home) as link:
-            photograph(link, folder, Path(scratch) / "tmp" / "profile")
+            photograph(link, folder)
         shutil.rmtree(home.vault)
     made = sorted(folder.glob("*-*.*"))
     print(f"{len(made)} pictures in {folder}, {sum(path.stat().st_size for path in made) / 1000:.0f} kB")

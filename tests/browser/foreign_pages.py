@@ -10,7 +10,6 @@ import http.client
 import json
 import os
 import queue
-import shutil
 import signal
 import subprocess
 import threading
@@ -21,12 +20,11 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
+from support.chromium import CHROMIUM, WHY_NOT
 from support.serving import Serving
 from support.vaults import snapshot, write_vault
 
 PAGE = (Path(__file__).parent / "attack.html").read_bytes()
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
-CHROMIUM = os.environ.get("VAULTWIRE_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 SECRET = "nobody else's business"
 VAULT = f"=== Diary.md\n# Diary\n{SECRET}\n"
 ELSEWHERE = "elsewhere.example"
@@ -119,7 +117,7 @@ def vault(tmp_path: Path) -> Path:
 
 def visit(site: Site, name: str, server: Serving, target: str, profile: Path) -> dict[str, str]:
     """Have a browser open the page by this name of the site's; return what came of what the page tried."""
-    assert CHROMIUM, f"no browser: install Chromium (one of {', '.join(NAMES)}), or say where with VAULTWIRE_CHROMIUM"
+    assert CHROMIUM, WHY_NOT
     site.passes_on_to = server.port
     address = f"http://{name}:{site.port}/page?target={quote(target)}"
     options = (

@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.chromium import Tab, needs_chromium, open_tab
+from support.chromium import Tab, in_browser, open_tab
 from support.desk_door import DeskDoor
 from support.pictures import picture
 
-pytestmark = needs_chromium
+pytestmark = in_browser
 
 NOTES = """
 === Lists/Books & more.base
@@ -101,7 +101,7 @@ class Stage(NamedTuple):
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = tmp_path_factory.mktemp("bases")
-    with closing(DeskDoor(folder, NOTES)) as door, open_tab(folder / "profile") as tab:
+    with closing(DeskDoor(folder, NOTES)) as door, open_tab() as tab:
         (door.root / "pictures").mkdir()
         (door.root / "pictures" / "emma.png").write_bytes(picture((0, 120, 60)))
         (door.root / "dune.png").write_bytes(picture((200, 120, 0)))
@@ -233,7 +233,7 @@ def test_more_rows_come_when_they_are_asked_for(tmp_path: Path) -> None:
     notes = "".join(f"=== n/{number:03}.md\n\n" for number in range(130))
     with (
         closing(DeskDoor(tmp_path, f"=== All.base\nfilters: file.inFolder('n')\n{notes}")) as door,
-        open_tab(tmp_path / "profile") as tab,
+        open_tab() as tab,
     ):
         tab.go(door.link())
         tab.wait_for("document.querySelector('nav a')")
@@ -246,7 +246,7 @@ def test_more_rows_come_when_they_are_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_vault_without_bases_says_what_one_is(tmp_path: Path) -> None:
-    with closing(DeskDoor(tmp_path, "=== a.md\na\n")) as door, open_tab(tmp_path / "profile") as tab:
+    with closing(DeskDoor(tmp_path, "=== a.md\na\n")) as door, open_tab() as tab:
         tab.go(door.link())
         tab.click("nav a", "Bases")
         tab.wait_for("document.body.innerText.includes('There is no base in this vault.')")
@@ -285,7 +285,6 @@ def test_no_view_is_wider_than_the_page(stage: Stage, view: str, width: int) -> 
     stage.tab.resize(1400, 900)
 
 
-@pytest.mark.skipif("VAULTWIRE_PLUGIN_MODULES" not in os.environ, reason="make plugin fetches axe-core")
 def test_axe_finds_nothing_in_any_view(stage: Stage) -> None:
     axe = Path(os.environ["VAULTWIRE_PLUGIN_MODULES"], "axe-core", "axe.min.js").read_text()
     stage.tab.evaluate(f"{axe}; 1")

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from support.chromium import Tab, needs_chromium, open_tab
+from support.chromium import Tab, in_browser, open_tab
 from support.desk import Desk
 from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire.app.desk import new_link
 from vaultwire.config import make_config
 
-pytestmark = needs_chromium
+pytestmark = in_browser
 
 MARKUP = '<img src=x onerror="document.title=1"><script>document.title=2</script> [a](javascript:alert(1))'
 VIOLATIONS = """new Promise((done) => {
@@ -83,7 +83,7 @@ def server(vault: Path) -> Iterator[Serving]:
 
 @pytest.fixture
 def tab(tmp_path: Path) -> Iterator[Tab]:
-    with open_tab(tmp_path / "profile") as opened:
+    with open_tab() as opened:
         yield opened
 
 

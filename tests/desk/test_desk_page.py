@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from support.chromium import Tab, needs_chromium, open_tab
+from support.chromium import Tab, in_browser, open_tab
 from support.desk_door import DeskDoor
 
-pytestmark = needs_chromium
+pytestmark = in_browser
 
 LINES = [f"Line {number} about the garden in spring." for number in range(1, 41)]
 NOTE = "\n".join(LINES) + "\n"
@@ -31,7 +31,7 @@ def door(tmp_path: Path) -> Iterator[DeskDoor]:
 
 @pytest.fixture
 def tab(door: DeskDoor, tmp_path: Path) -> Iterator[Tab]:
-    with open_tab(tmp_path / "profile") as opened:
+    with open_tab() as opened:
         opened.resize(1440, 900)
         opened.go(door.link())
         opened.wait_for("document.body.innerText.includes('Nothing waits.')")
@@ -244,8 +244,8 @@ globalThis.EventSource = function (address) {
 
 
 def test_what_changes_before_news_arrives_is_shown(door: DeskDoor, tmp_path: Path) -> None:
-    with open_tab(tmp_path / "profile") as tab:
-        tab.run_before_load(LATE_NEWS)
+    with open_tab() as tab:
+        tab.run_first(LATE_NEWS)
         tab.go(door.link())
         tab.wait_for("document.body.innerText.includes('Nothing waits.') && globalThis.openNews")
         door.edit(("Log.md", "1\n"))
@@ -273,7 +273,7 @@ def test_screen_readers_get_names_that_differ(door: DeskDoor, tab: Tab) -> None:
     change = door.edit(("Projects/Plan.md", EDITED), ("Log.md", "1\n"))
     tab.wait_for("document.querySelector('.row-item')")
     show(tab, change)
-    nodes = tab._do("Accessibility.getFullAXTree")["nodes"]
+    nodes = tab.do("Accessibility.getFullAXTree")["nodes"]
     found = [(each["role"]["value"], each.get("name", {}).get("value", "")) for each in nodes if not each["ignored"]]
     buttons = [name for role, name in found if role == "button"]
     assert all(buttons)
@@ -311,7 +311,6 @@ def test_thirty_thousand_lines_come_in_pieces(door: DeskDoor, tab: Tab) -> None:
     tab.wait_for(f"document.querySelectorAll('.line').length > {before}")
 
 
-@pytest.mark.skipif("VAULTWIRE_PLUGIN_MODULES" not in os.environ, reason="make plugin fetches axe-core")
 def test_axe_finds_nothing(door: DeskDoor, tab: Tab) -> None:
     change = door.edit(("Projects/Plan.md", EDITED), ("People/Ada.md", ADA))
     proposal = door.hold(("Log.md", "x\n"))

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from support.chromium import Tab, needs_chromium, open_tab
+from support.chromium import Tab, in_browser, open_tab
 from support.desk_door import DeskDoor
 from support.pictures import picture
 from support.vaults import write_vault
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.value_types import NO_PROGRESS
 
-pytestmark = needs_chromium
+pytestmark = in_browser
 
 LINES = "".join(f"Line {number} of the plan.\n" for number in range(1, 31))
 PLAN = f"---\nstatus: draft\n---\nSee [[Seeds|the list]].\n\n- [ ] dig\n\n{LINES}"
@@ -47,7 +47,7 @@ def door(tmp_path: Path) -> Iterator[DeskDoor]:
 
 @pytest.fixture
 def tab(door: DeskDoor, tmp_path: Path) -> Iterator[Tab]:
-    with open_tab(tmp_path / "profile") as opened:
+    with open_tab() as opened:
         opened.resize(1440, 900)
         opened.go(door.link())
         opened.wait_for("document.body.innerText.includes('Nothing waits.')")
@@ -67,6 +67,11 @@ def press_button(tab: Tab, decides: str) -> None:
     tab.press("Enter")
 
 
+def idle(tab: Tab) -> None:
+    """Wait until the last action is finished: until then the desk takes no other."""
+    tab.wait_for("document.querySelector('.said button')?.ariaDisabled === 'false'")
+
+
 def said(tab: Tab, text: str) -> None:
     tab.wait_for(f"document.getElementById('said').textContent.includes({json.dumps(text)})")
 
@@ -80,7 +85,7 @@ def test_a_session_and_all_since_are_decided_together(door: DeskDoor, tab: Tab) 
     tab.wait_for("document.querySelectorAll('.many .plain li').length === 2")
     assert tab.texts(".many h2") == ["A session of Claude"]
     tab.click("[data-decides='many undo one']")
-    tab.wait_for("document.querySelector('.said button')?.ariaDisabled === 'false'")
+    idle(tab)
     assert (door.text("Seeds.md"), door.text("Log.md")) == ("Leek and bean.\n", "first\n")
     tab.type("u")
     tab.wait_for("!document.querySelector('.said button')")
@@ -116,12 +121,14 @@ def test_one_file_and_one_hunk_by_pointer_and_by_key(door: DeskDoor, tab: Tab) -
     assert (door.text("Seeds.md"), door.text("Log.md")) == ("Leek and bean.\n", "second\n")
     tab.click(f"[data-decides='{change} yes 2']")
     tab.wait_for(f"document.querySelector('[data-decides=\"{change} yes 2\"]').textContent.includes('Kept')")
+    idle(tab)
     hunks = tab.evaluate("document.querySelectorAll('[data-hunk^=\"0 \"]').length")
     tab.type("n")
     tab.wait_for("document.activeElement.dataset.hunk === '0 0'")
     tab.type("a")
     tab.wait_for("document.querySelector('[data-hunk=\"0 0\"]').dataset.state === 'kept'")
     tab.wait_for("document.activeElement.dataset.hunk === '0 1'")  # the next that is not decided
+    idle(tab)
     for _ in range(hunks - 2):
         tab.type("n")
     tab.type("x")
@@ -238,7 +245,7 @@ def test_what_waits_is_notified_on_request_while_the_page_is_hidden(door: DeskDo
 
 def test_several_vaults_are_named_and_each_has_its_list(tmp_path: Path) -> None:
     other = write_vault(tmp_path / "Other", "=== Log.md\nfirst\n")
-    with closing(DeskDoor(tmp_path, VAULT, "--vault", str(other))) as door, open_tab(tmp_path / "profile") as tab:
+    with closing(DeskDoor(tmp_path, VAULT, "--vault", str(other))) as door, open_tab() as tab:
         tab.resize(1440, 900)
         waiting = door.hold(("Log.md", "second\n"))
         tab.go(door.link())
@@ -259,7 +266,7 @@ def test_several_vaults_are_named_and_each_has_its_list(tmp_path: Path) -> None:
 
 
 def test_a_read_only_server_says_so_and_its_buttons_write_nothing(tmp_path: Path) -> None:
-    with closing(DeskDoor(tmp_path, VAULT, "--read-only")) as door, open_tab(tmp_path / "profile") as tab:
+    with closing(DeskDoor(tmp_path, VAULT, "--read-only")) as door, open_tab() as tab:
         tab.resize(1440, 900)
         change = door.edit(("Log.md", "second\n"))
         tab.go(door.link())
@@ -280,8 +287,8 @@ def test_print_and_forced_colours_show_what_was_changed(door: DeskDoor, tab: Tab
     change = door.edit(("Log.md", "second\n"))
     tab.wait_for("document.querySelector('.row-item')")
     show(tab, change)
-    tab._do("Emulation.setEmulatedMedia", media="print")
+    tab.do("Emulation.setEmulatedMedia", media="print")
     assert tab.texts(".toolbar, #list, .head, .decide") == []
     assert "second" in "".join(tab.texts(".line"))
-    tab._do("Emulation.setEmulatedMedia", media="", features=[{"name": "forced-colors", "value": "active"}])
+    tab.do("Emulation.setEmulatedMedia", media="", features=[{"name": "forced-colors", "value": "active"}])
     assert tab.evaluate("getComputedStyle(document.querySelector('button.primary')).borderTopWidth") == "2px"

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.chromium import Tab, needs_chromium, open_tab
+from support.chromium import Tab, in_browser, open_tab
 from support.desk_door import DeskDoor
 from support.glance_stage import serving
 from support.vaults import open_vault, write_vault
@@ -70,14 +70,14 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = tmp_path_factory.mktemp("glance")
     vault = open_vault(write_vault(folder / "Notes", NOTES))
     vault.used_by(Caller("Claude Code"), "write_note").writing.write("People/Carl.md", "New [[Anna]]", "create")
-    with serving(Glance(vault)) as url, open_tab(folder / "profile") as tab:
+    with serving(Glance(vault)) as url, open_tab() as tab:
         tab.resize(1000, 800)
         yield Stage(tab, url)
         hosts = {urlsplit(each).hostname for each in tab.requested}
         assert hosts <= {"127.0.0.1", None}, "no outside address is asked for"
 
 
-@needs_chromium
+@in_browser
 def test_a_search_follows_what_is_typed(stage: Stage) -> None:
     stage.show("search")
     stage.tab.click("#g-query")
@@ -88,7 +88,7 @@ def test_a_search_follows_what_is_typed(stage: Stage) -> None:
     stage.tab.shoot("glance-search")
 
 
-@needs_chromium
+@in_browser
 def test_an_unfinished_query_is_explained_and_no_error_of_the_page(stage: Stage) -> None:
     stage.show("search")
     stage.tab.click("#g-query")
@@ -96,7 +96,7 @@ def test_an_unfinished_query_is_explained_and_no_error_of_the_page(stage: Stage)
     stage.tab.wait_for("document.querySelector('[role=status].g-error')")
 
 
-@needs_chromium
+@in_browser
 def test_a_note_is_rendered_and_its_links_lead_to_notes(stage: Stage) -> None:
     stage.show("note/Plan.md")
     stage.tab.wait_for("document.querySelector('.g-text .callout')")
@@ -108,13 +108,13 @@ def test_a_note_is_rendered_and_its_links_lead_to_notes(stage: Stage) -> None:
     stage.tab.wait_for("document.querySelector('#g-note-title').textContent === 'Anna'")
 
 
-@needs_chromium
+@in_browser
 def test_a_link_to_a_line_moves_the_focus_there(stage: Stage) -> None:
     stage.show("note/People/Anna.md?line=5")
     stage.tab.wait_for("document.activeElement.textContent === 'See the plan.'")
 
 
-@needs_chromium
+@in_browser
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
 def test_a_name_with_a_question_mark_is_found(stage: Stage, tmp_path: Path) -> None:
     vault = open_vault(write_vault(tmp_path / "Notes", "=== Why #1? 50%.md\nBecause.\n"))
@@ -124,7 +124,7 @@ def test_a_name_with_a_question_mark_is_found(stage: Stage, tmp_path: Path) -> N
         stage.tab.wait_for("document.querySelector('#g-note-title')?.textContent === 'Why #1? 50%'")
 
 
-@needs_chromium
+@in_browser
 def test_the_graph_is_drawn_and_its_list_leads_to_notes(stage: Stage) -> None:
     stage.show("graph")
     stage.tab.wait_for("document.querySelector('.g-graph canvas') || document.querySelector('.g-error')")
@@ -140,7 +140,7 @@ def test_the_graph_is_drawn_and_its_list_leads_to_notes(stage: Stage) -> None:
     stage.tab.wait_for("document.querySelector('#g-note-title')?.textContent === 'Bert'")
 
 
-@needs_chromium
+@in_browser
 def test_activity_is_a_table_for_screen_readers(stage: Stage) -> None:
     stage.show("activity")
     stage.tab.wait_for("document.querySelector('.g-wide table')")
@@ -150,7 +150,7 @@ def test_activity_is_a_table_for_screen_readers(stage: Stage) -> None:
     stage.tab.shoot("glance-activity")
 
 
-@needs_chromium
+@in_browser
 def test_a_problem_is_one_click_from_its_line(stage: Stage) -> None:
     stage.show("problems")
     stage.tab.wait_for("document.querySelector('.g-list a')")
@@ -160,7 +160,7 @@ def test_a_problem_is_one_click_from_its_line(stage: Stage) -> None:
     assert stage.tab.evaluate("document.querySelector('.g-target').textContent").startswith("Meet <b>Anna</b>")
 
 
-@needs_chromium
+@in_browser
 @pytest.mark.parametrize("width", [360, 768, 1440])
 @pytest.mark.parametrize("view", ["search", "note/Plan.md", "graph", "activity", "problems"])
 def test_no_view_is_wider_than_the_page(stage: Stage, view: str, width: int) -> None:
@@ -171,7 +171,7 @@ def test_no_view_is_wider_than_the_page(stage: Stage, view: str, width: int) -> 
     assert stage.tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@needs_chromium
+@in_browser
 def test_the_page_draws_no_element_that_is_not_in_its_own_list(stage: Stage) -> None:
     stage.show("none")
     stage.tab.wait_for("window.draw")
@@ -204,9 +204,9 @@ def test_each_vendored_file_is_the_one_on_record() -> None:
     assert {path.name for path in folder.iterdir()} == {*listed, "vendored.json"}
 
 
-@needs_chromium
+@in_browser
 def test_the_desk_itself_opens_each_view_at_a_real_server(tmp_path: Path) -> None:
-    with closing(DeskDoor(tmp_path, NOTES)) as door, open_tab(tmp_path / "profile") as tab:
+    with closing(DeskDoor(tmp_path, NOTES)) as door, open_tab() as tab:
         tab.resize(1440, 900)
         tab.go(door.link())
         for title, shown in (
@@ -223,11 +223,10 @@ def test_the_desk_itself_opens_each_view_at_a_real_server(tmp_path: Path) -> Non
         tab.shoot("desk-note")
 
 
-@needs_chromium
-@pytest.mark.skipif("VAULTWIRE_PLUGIN_MODULES" not in os.environ, reason="make plugin fetches axe-core")
+@in_browser
 def test_axe_finds_nothing_in_any_view(tmp_path: Path) -> None:
     axe = Path(os.environ["VAULTWIRE_PLUGIN_MODULES"], "axe-core", "axe.min.js").read_text()
-    with closing(DeskDoor(tmp_path, NOTES)) as door, open_tab(tmp_path / "profile") as tab:
+    with closing(DeskDoor(tmp_path, NOTES)) as door, open_tab() as tab:
         tab.resize(1440, 900)
         door.agent.session = "one"
         door.edit(("People/Bert.md", "Something here.\n"))

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from support.chromium import Tab, needs_chromium, open_tab
+from support.chromium import Tab, in_browser, open_tab
 from support.editor_door import EditorDoor
 from support.vaults import write_vault
 from vaultwire.desk.command_api import KEY_HEADER
 
-pytestmark = needs_chromium
+pytestmark = in_browser
 
 TRY_SOCKET = """new Promise((done) => {
   const socket = new WebSocket(%s, %s);
@@ -47,7 +47,7 @@ def elsewhere() -> Iterator[str]:
 
 @pytest.fixture
 def tab(elsewhere: str, tmp_path: Path) -> Iterator[Tab]:
-    with open_tab(tmp_path / "profile") as opened:
+    with open_tab() as opened:
         opened.go(elsewhere)
         yield opened
 

@@ -15,8 +15,9 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from support.chromium import Tab, needs_chromium, open_tab
+from support.chromium import CHROMIUM, WHY_NOT, Tab, open_tab
 
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=WHY_NOT)
 SITE = Path(os.environ["VAULTWIRE_SITE"])
 PAGES = sorted(path.name for path in SITE.glob("*.html") if path.name != "404.html")
 # What makes a browser load something; other links wait for a click.
@@ -92,7 +93,7 @@ def test_a_link_leads_to_a_file_and_an_anchor_that_exist(name: str) -> None:
 
 @pytest.fixture(scope="module")
 def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with open_tab(tmp_path_factory.mktemp("profile")) as opened:
+    with open_tab() as opened:
         yield opened
 
 

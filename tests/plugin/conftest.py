@@ -21,6 +21,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def blank(site: str, tmp_path: Path) -> Iterator[Tab]:
     """Yield Obsidian without the plugin."""
-    with open_tab(tmp_path / "profile") as tab:
+    with open_tab() as tab:
         tab.go(f"{site}/stand_in.html")
         yield tab

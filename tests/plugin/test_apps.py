@@ -14,15 +14,12 @@ from pathlib import Path
 import pytest
 
 from support.app_stage import AppStage, View
-from support.chromium import Tab, needs_chromium, open_tab
+from support.chromium import Tab, in_browser, open_tab
 from support.vaults import write_vault
 
 HERE = Path(__file__).parent
 MODULES = os.environ.get("VAULTWIRE_PLUGIN_MODULES")
-pytestmark = [
-    needs_chromium,
-    pytest.mark.skipif(MODULES is None, reason="no host side of MCP Apps: run make plugin, which gets it"),
-]
+pytestmark = in_browser
 
 NOTES = """
 === Plan.md
@@ -44,7 +41,7 @@ UNDO = "[...document.querySelectorAll('button')].find((e) => e.textContent === '
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    assert MODULES
+    assert MODULES, "no host side of MCP Apps: run make plugin, which gets it"
     bundle = tmp_path_factory.mktemp("host") / "host.js"
     options = ("--bundle", "--format=iife", "--log-level=error", f"--outfile={bundle}")
     command = [str(Path(MODULES, ".bin", "esbuild")), str(HERE / "app_host.js"), *options]
@@ -66,7 +63,7 @@ def stage(vault: Path, script: bytes) -> Iterator[AppStage]:
 
 @pytest.fixture
 def tab(stage: AppStage, tmp_path: Path) -> Iterator[Tab]:
-    with open_tab(tmp_path / "profile") as made:
+    with open_tab() as made:
         made.go(stage.url)
         yield made
 

@@ -23,7 +23,6 @@ STARTED = "standIn.computer.started"
 MAIN = resources.files("vaultwire.obsidian").joinpath("plugin", "main.js")
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="no node: install Node.js")
-stage = [*needs_stage]
 
 # Starts the program for a vault, ends it as soon as it says where it is, and prints what happened.
 RUNNER = """
@@ -48,7 +47,7 @@ def begin(tab: Tab, local: dict[str, Any], program: list[str] | None) -> None:
 
 
 class TestOnTheStage:
-    pytestmark = stage
+    pytestmark = needs_stage
 
     def test_nothing_is_started_before_the_person_asks(self, blank: Tab) -> None:
         begin(blank, {}, [PROGRAM])

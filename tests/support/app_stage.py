@@ -108,10 +108,10 @@ class View:
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of an expression in the frame; the last one, and beside its own scripts."""
-        tree = self._tab._do("Page.getFrameTree")["frameTree"]
+        tree = self._tab.do("Page.getFrameTree")["frameTree"]
         frame = tree["childFrames"][-1]["frame"]["id"]
-        world = self._tab._do("Page.createIsolatedWorld", frameId=frame, worldName="test")["executionContextId"]
-        found = self._tab._do(
+        world = self._tab.do("Page.createIsolatedWorld", frameId=frame, worldName="test")["executionContextId"]
+        found = self._tab.do(
             "Runtime.evaluate", expression=expression, contextId=world, awaitPromise=True, returnByValue=True
         )
         assert "exceptionDetails" not in found, found

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
-import http.client
 import json
 import os
 import shutil
 import signal
 import subprocess
+import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +23,8 @@ from websockets.sync.client import ClientConnection, connect
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
 CHROMIUM = os.environ.get("VAULTWIRE_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 WHY_NOT = f"no browser: install Chromium (one of {', '.join(NAMES)}), or say where with VAULTWIRE_CHROMIUM"
-# Where the tests of the plugin are asked for (``make plugin``), a browser that is not there is a failure.
-needs_chromium = pytest.mark.skipif(CHROMIUM is None and "VAULTWIRE_PLUGIN_MODULES" not in os.environ, reason=WHY_NOT)
+# ``make test`` starts no browser, whatever is installed: these run in ``make plugin``, and fail there without one.
+in_browser = pytest.mark.browser
 PATIENCE = 30.0
 MODIFIERS = {"Alt": 1, "Control": 2, "Shift": 8}
 # What keys are called, and their codes as Windows has them, which the browser's protocol takes.
@@ -41,17 +44,18 @@ KEYS = {
 class Tab:
     """One page."""
 
-    def __init__(self, socket: ClientConnection) -> None:
+    def __init__(self, socket: ClientConnection, domains: tuple[str, ...] = ("Runtime", "Page", "Network")) -> None:
         self._socket = socket
         self._last = 0
         self.errors: list[str] = []
         self.requested: list[str] = []
         """The addresses that pages have asked for."""
         self._pointer = 0.0, 0.0
-        for domain in ("Runtime", "Page", "Network"):
-            self._do(f"{domain}.enable")
+        for domain in domains:
+            self.do(f"{domain}.enable")
 
-    def _do(self, method: str, **params: Any) -> Any:
+    def do(self, method: str, **params: Any) -> Any:
+        """Ask the browser by its own protocol."""
         self._last += 1
         self._socket.send(json.dumps({"id": self._last, "method": method, "params": params}))
         while True:
@@ -66,17 +70,17 @@ class Tab:
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of an expression; wait for it if it is a promise."""
-        found = self._do("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        found = self.do("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
     def go(self, url: str) -> None:
-        self._do("Page.navigate", url=url)
+        self.do("Page.navigate", url=url)
         self.wait_for("document.readyState === 'complete' && location.href !== 'about:blank'")
 
     def frames(self) -> list[str]:
         """Return the addresses of the frames in the page; of one that was refused, the browser's own."""
-        found = self._do("Page.getFrameTree")["frameTree"].get("childFrames", [])
+        found = self.do("Page.getFrameTree")["frameTree"].get("childFrames", [])
         return [each["frame"]["url"] for each in found]
 
     def wait_for(self, holds: str) -> None:
@@ -124,7 +128,7 @@ class Tab:
             self._mouse(kind, *self._pointer, button="left", clickCount=count)
 
     def _mouse(self, kind: str, x: float, y: float, **params: Any) -> None:
-        self._do("Input.dispatchMouseEvent", type=kind, x=x, y=y, **params)
+        self.do("Input.dispatchMouseEvent", type=kind, x=x, y=y, **params)
 
     def press(self, keys: str, times: int = 1) -> None:
         """Press keys together, such as ``Control+Alt+k``."""
@@ -139,8 +143,8 @@ class Tab:
         }
         text = {"text": "\r"} if key == "Enter" else {}
         for _ in range(times):
-            self._do("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", **params, **text)
-            self._do("Input.dispatchKeyEvent", type="keyUp", **params)
+            self.do("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", **params, **text)
+            self.do("Input.dispatchKeyEvent", type="keyUp", **params)
 
     def type(self, text: str) -> None:
         """Press the key of each character."""
@@ -148,24 +152,20 @@ class Tab:
             if each == "\n":
                 self.press("Enter")
                 continue
-            self._do("Input.dispatchKeyEvent", type="keyDown", key=each, text=each, unmodifiedText=each)
-            self._do("Input.dispatchKeyEvent", type="keyUp", key=each)
+            self.do("Input.dispatchKeyEvent", type="keyDown", key=each, text=each, unmodifiedText=each)
+            self.do("Input.dispatchKeyEvent", type="keyUp", key=each)
 
     def run_first(self, script: str) -> None:
         """Run a script in each page that is opened from now on, before the page's own."""
-        self._do("Page.addScriptToEvaluateOnNewDocument", source=script)
+        self.do("Page.addScriptToEvaluateOnNewDocument", source=script)
 
     def be_dark(self, dark: bool) -> None:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._do("Emulation.setEmulatedMedia", features=[scheme])
-
-    def run_before_load(self, script: str) -> None:
-        """Run a script in each page that is opened from now on, before the page's own."""
-        self._do("Page.addScriptToEvaluateOnNewDocument", source=script)
+        self.do("Emulation.setEmulatedMedia", features=[scheme])
 
     def resize(self, width: int, height: int) -> None:
         """Make the page as wide and as high as this."""
-        self._do(
+        self.do(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
         )
 
@@ -181,49 +181,78 @@ class Tab:
     def capture(self) -> bytes:
         """Return a picture of the page, as a PNG, when it has been drawn."""
         self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        return base64.b64decode(self._do("Page.captureScreenshot", format="png")["data"])
+        return base64.b64decode(self.do("Page.captureScreenshot", format="png")["data"])
+
+
+class Browser:
+    """One browser for a whole process of tests."""
+
+    def __init__(self) -> None:
+        assert CHROMIUM, WHY_NOT
+        self._profile = tempfile.TemporaryDirectory(prefix="vaultwire-browser-", ignore_cleanup_errors=True)
+        options = (
+            "--headless",
+            "--no-sandbox",  # it refuses to run as root otherwise, and sees no page but ours
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--remote-debugging-port=0",
+            "--window-size=1000,700",
+            # A frame of another site or without an origin has a process of its own otherwise, into which the tests
+            # could not see.
+            "--disable-site-isolation-trials",
+            # Whether a page may reach this computer at all is asked of the person in some versions and not in others.
+            "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,IsolateSandboxedIframes",
+            f"--user-data-dir={self._profile.name}",
+        )
+        self._process = subprocess.Popen(
+            [CHROMIUM, *options, "about:blank"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert self._process.stderr is not None
+        lines = (line.decode(errors="replace") for line in self._process.stderr)
+        url = next(line for line in lines if "DevTools listening on" in line).split()[-1]
+        self.address = url.split("/devtools/")[0]
+        # What it prints is read all the time: a full pipe would stop it.
+        threading.Thread(target=lambda: [None for _ in lines], daemon=True).start()
+        self._open = ExitStack()
+        control = self._open.enter_context(connect(url, compression=None, proxy=None, max_size=None))
+        self._control = Tab(control, domains=())
+
+    @contextmanager
+    def context(self) -> Iterator[str]:
+        """Yield the address of an empty page in a context of its own: no cookie, no storage, no cache of another test."""
+        context = self._control.do("Target.createBrowserContext")["browserContextId"]
+        target = self._control.do("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        try:
+            yield f"{self.address}/devtools/page/{target}"
+        finally:
+            self._control.do("Target.disposeBrowserContext", browserContextId=context)
+
+    def close(self) -> None:
+        self._open.close()
+        os.killpg(self._process.pid, signal.SIGKILL)  # it starts others, which outlive it
+        self._process.wait()
+        self._profile.cleanup()
+
+
+@cache
+def browser() -> Browser:
+    """Return this process's browser, which ends with it."""
+    started = Browser()
+    atexit.register(started.close)
+    return started
 
 
 @contextmanager
-def open_tab(profile: Path) -> Iterator[Tab]:
-    """Open a browser with an empty page. At the end, fail for errors on the page that no test noticed."""
-    assert CHROMIUM, WHY_NOT
-    options = (
-        "--headless",
-        "--no-sandbox",  # it refuses to run as root otherwise, and sees no page but ours
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--remote-debugging-port=0",
-        "--window-size=1000,700",
-        # Whether a page may reach this computer at all is asked of the person in some versions and not in others.
-        # A frame of another site or without an origin has a process of its own otherwise, into which the tests could not see.
-        "--disable-site-isolation-trials",
-        "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,IsolateSandboxedIframes",
-        f"--user-data-dir={profile}",
-    )
-    with subprocess.Popen(
-        [CHROMIUM, *options, "about:blank"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as browser:
-        try:
-            assert browser.stderr is not None
-            lines = (line.decode(errors="replace") for line in browser.stderr)
-            told = next(line for line in lines if "DevTools listening on" in line)
-            host = told.split("ws://")[1].split("/")[0]
-            targets = http.client.HTTPConnection(host, timeout=PATIENCE)
-            targets.request("GET", "/json/list")
-            pages = json.loads(targets.getresponse().read())
-            targets.close()
-            url = next(page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page")
-            with connect(url, compression=None, proxy=None, max_size=None) as socket:
-                tab = Tab(socket)
-                tab.be_dark(False)
-                yield tab
-                assert tab.evaluate("1") == 1
-                assert tab.errors == []
-        finally:
-            os.killpg(browser.pid, signal.SIGKILL)  # it starts others, which outlive it
+def open_tab() -> Iterator[Tab]:
+    """Open an empty page in a fresh context. At the end, fail for errors on the page that no test noticed."""
+    with browser().context() as url, connect(url, compression=None, proxy=None, max_size=None) as socket:
+        tab = Tab(socket)
+        tab.be_dark(False)
+        yield tab
+        assert tab.evaluate("1") == 1
+        assert tab.errors == []

