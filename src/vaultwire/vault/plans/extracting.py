@@ -117,7 +117,7 @@ def plan_extract(
         for each in index.links_asking({*link_names_to(path), *link_names_to(new_path)}, [], progress)
         if each[0] != path
     ]
-    rewrite_files(context, rules, rules.by_note(elsewhere), paths, found)
+    rewrite_files(context, rules, rules.by_note(elsewhere), [other for other in paths if other != path], found)
     own = structures[0].parsed.links
     inside = [(path, each.linktext) for each in own if span.first <= each.line <= span.last]
     outside_part = [(path, each.linktext) for each in own if not span.first <= each.line <= span.last]
