@@ -99,7 +99,7 @@ class Access:
         if found is None or not _is_current(found, self._now()):
             return False
         key = found.get("key")
-        return not key or any(each.name == key for each in self._keys.all())
+        return not key or any(each.principal == key for each in self._keys.all())
 
     def csrf(self, cookie: str) -> str:
         """Return the token that a POST with this cookie must have. It is the same after a restart of the server."""
@@ -110,7 +110,7 @@ class Access:
         return hmac.compare_digest(self.csrf(cookie).encode(), given)
 
     def _new_cookie(self, key: str) -> str:
-        """``key``: the name of the key that it is given for; empty for a code."""
+        """``key``: the principal of the key that it is given for; empty for a code."""
         cookie = secrets.token_urlsafe(_SECRET_BYTES)
         _remove_expired(self._folder, _COOKIE)
         by_age = sorted(_names(self._folder, _COOKIE), key=lambda name: _mtime(os.path.join(self._folder, name)))

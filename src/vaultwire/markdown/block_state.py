@@ -187,6 +187,13 @@ class BlockState:
             self.span_owner, self.span_first = owner, self.number
         self.span_last = self.number
 
+    def take_line(self, number: int) -> None:
+        """Let the open leaf block begin with line ``number``, which was read as the end of a paragraph."""
+        if not self.containers:
+            self.span_last = number - 1
+            self.extend_span()
+            self.span_first = number
+
     def close_span(self) -> None:
         """Close the open span."""
         if self.span_owner:

@@ -80,9 +80,12 @@ class Vault:
         self._name = name
         self.others = others
 
-    def used_by(self, caller: Caller, tool: str) -> Vault:
-        """Return the same vault for a caller that uses a tool: the journal names both, and the caller's reads count."""
-        return Vault(self._bench.used_by(caller, tool), self._name, self.others)
+    def used_by(self, caller: Caller, tool: str, also: tuple[str, ...] = ()) -> Vault:
+        """Return the same vault for a caller that uses a tool: the journal names both, and the caller's reads count.
+
+        ``also``: the tools whose work this call does, too.
+        """
+        return Vault(self._bench.used_by(caller, tool, also), self._name, self.others)
 
     @property
     def name(self) -> str:
@@ -171,7 +174,9 @@ class Vault:
         if invalid is not None:
             message = f"not UTF-8 (first at byte {invalid}); what could not be read is shown as \ufffd"
             problems = [message, *problems]
-        return Note(path, text, etag, len(file.data), file.modified_ns, problems)
+        held = self._files.pending.get(path)
+        waits_as = 0 if held is None else held.proposal
+        return Note(path, text, etag, len(file.data), file.modified_ns, problems, waits_as)
 
     def read_part(
         self, name: str, section: str | None, lines: str | None, progress: Progress = NO_PROGRESS

@@ -174,14 +174,12 @@ def test_every_name_leads_to_the_same_after_a_rename(
     assert not [each for each in before if str(each.part).startswith("nowhere")]
     vault = open_vault(root)
     done = call(vault, rename[0], **rename[1])
-    moves: list[tuple[str, str]] = [
-        (file["path"], file["to"]) for file in done.data["files"] if file["action"] == "move"
-    ]
+    moves = [(file["path"], file["to"]) for file in done.data["files"] if file["action"] == "move"]
 
     def after(path: str | None) -> str | None:
         for old, new in moves:
             if path == old or (path or "").startswith(f"{old}/"):
-                return new + (path or "")[len(old) :]
+                return f"{new}{(path or '')[len(old) :]}"
         return path
 
     expected = sorted(

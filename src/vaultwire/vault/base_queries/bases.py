@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from vaultwire.bases.base import Base, View
@@ -11,6 +11,7 @@ from vaultwire.bases.base_file import NotABaseError, read_base
 from vaultwire.bases.new_notes import NewNoteInView, new_note_in
 from vaultwire.vault.base_queries import sources
 from vaultwire.vault.base_queries.explaining import explain
+from vaultwire.vault.base_queries.failures import Failures
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.lazy_rows import LazyRows
 from vaultwire.vault.base_queries.one_property import OneProperty
@@ -144,15 +145,18 @@ class Bases:
             outcome.groups,
             outcome.summaries,
             outcome.total,
-            [*query.base.problems],
+            query.failures.all,
+            query.failures.of_rows,
             path,
         )
 
     def new_note(self, source: BaseSource, view: str, progress: Progress = NO_PROGRESS) -> NewNoteInView:
-        """Return what a new note needs to be in a view. Raises VaultError as ``query`` does."""
+        """Return what a new note needs to be in a view. Raises VaultError as ``query`` and ``check_understood`` do."""
         place = sources.read_source(self._files, self._index, source, progress)
         base = _read(place)
-        return new_note_in(base, find_view(base, view or place.view))
+        shown = find_view(base, view or place.view)
+        check_understood(Failures(base, shown).of_rows)
+        return new_note_in(base, shown)
 
     def host(self, progress: Progress = NO_PROGRESS) -> VaultHost:
         """Return what tells where the links in cells lead."""
@@ -164,6 +168,14 @@ class Bases:
 
     def _this(self, place: sources.Place, this: str, progress: Progress) -> str:
         return locate_file(self._files, self._index, this, progress) if this.strip() else place.path
+
+
+def check_understood(problems: Sequence[str]) -> None:
+    """Raise VaultError (INVALID_ARGUMENTS) for a view of which it is open what it shows: nothing is written by such a view."""
+    if problems:
+        more = f" There are {len(problems) - 1} more problems." if len(problems) > 1 else ""
+        what = f"Nothing was changed: it is open which files the view shows. {problems[0].rstrip('.')}.{more}"
+        raise VaultError(INVALID_ARGUMENTS, f"{what} Repair the base first.", argument="base")
 
 
 def _read(place: sources.Place) -> Base:

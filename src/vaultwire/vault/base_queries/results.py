@@ -55,8 +55,9 @@ class ResultGroup:
 class BaseResult(NamedTuple):
     """The result of one view. ``summaries`` by column id. ``total``: the number of files before the limit.
 
-    ``rows`` may make a row when it is first asked for it, and then keeps it. ``problems``: what of the base was passed
-    over, in words. ``path``: the file that holds the base; "" for a base given as text without a place.
+    ``rows`` may make a row when it is first asked for it, and then keeps it. ``problems``: what was not understood, and
+    what failed outside of the cells, in words; ``problems_of_rows``: those that leave it open which files the view shows.
+    ``path``: the file that holds the base; "" for a base given as text without a place.
     """
 
     base: Base
@@ -67,6 +68,7 @@ class BaseResult(NamedTuple):
     summaries: Mapping[str, Value]
     total: int
     problems: list[str]
+    problems_of_rows: list[str]
     path: str = ""
 
 
@@ -101,7 +103,10 @@ class FormulaResult(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a file is in a view or not. ``dropped_by``: the first filters that did not hold, in words; empty if it is in it."""
+    """Why a file is in a view or not. ``dropped_by``: the first filters that did not hold, in words; empty if it is in it.
+
+    ``problems``: as of a ``BaseResult``.
+    """
 
     path: VaultPath
     view: View
@@ -109,3 +114,4 @@ class Explanation(NamedTuple):
     filters: list[FilterVerdict]
     formulas: list[FormulaResult]
     dropped_by: list[str]
+    problems: Sequence[str] = ()

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 from vaultwire.bases.base import Base, Condition, Expression, Filter, Group, Sorting, View
 from vaultwire.bases.comparing import is_empty, is_last, is_truthy, sort_key
-from vaultwire.bases.evaluation import compile_expression, run
+from vaultwire.bases.evaluation import Compiled, compile_expression, run
 from vaultwire.bases.row import Query, Row
 from vaultwire.bases.summaries import summarize
 from vaultwire.bases.texts import text_of
 from vaultwire.bases.tree import Member, Name, Node
-from vaultwire.bases.values import Value
+from vaultwire.bases.values import ErrorValue, Value
+from vaultwire.vault.base_queries.failures import FILTER, GROUPING, SORTING, SUMMARY, Failures
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.narrowing import Judge, narrowed
 from vaultwire.vault.base_queries.results import Column, ResultGroup
@@ -50,6 +51,13 @@ class _Members(NamedTuple):
     files: list[RowFile]
 
 
+class FailedFilter(NamedTuple):
+    """A filter that gave an error for a file: neither it nor its opposite holds. ``message``: the error in the app's words."""
+
+    text: str
+    message: str
+
+
 class ViewQuery:
     """One view of a base, with all that its expressions are evaluated with. For one thread at a time."""
 
@@ -61,19 +69,25 @@ class ViewQuery:
         self.host = host
         self._rows = rows
         self.shared = Query(host, now, base.formulas, this)
+        self.failures = Failures(base, view)
 
     def row(self, path: str) -> Row:
         """Return what expressions are evaluated with for one file."""
         return Row(self.shared, path)
 
-    def holds(self, wanted: Filter, row: Row) -> bool:
-        """Tell whether a filter lets a file pass. An error does not."""
+    def holds(self, wanted: Filter, row: Row) -> bool | FailedFilter:
+        """Tell whether a filter lets a file pass. A filter that fails is returned, unless the others decide without it."""
         if isinstance(wanted, Condition):
-            return is_truthy(value_of(wanted.expression, row))
-        if wanted.kind == "and":
-            return all(self.holds(each, row) for each in wanted.filters)
-        is_met = any(self.holds(each, row) for each in wanted.filters)
-        return is_met if wanted.kind == "or" else not is_met
+            value = value_of(wanted.expression, row)
+            return FailedFilter(wanted.text, value.message) if isinstance(value, ErrorValue) else is_truthy(value)
+        failed: FailedFilter | None = None
+        for each in wanted.filters:
+            found = self.holds(each, row)
+            if isinstance(found, FailedFilter):
+                failed = failed or found
+            elif found is (wanted.kind != "and"):
+                return wanted.kind == "or"
+        return failed or wanted.kind != "or"
 
     @property
     def filter(self) -> Filter | None:
@@ -121,7 +135,13 @@ class ViewQuery:
         self.host.list_files(found)
         if rest is None:
             return found
-        return [file for file in _watched(found, progress, "files filtered") if self.holds(rest, self.row(file.path))]
+        return [file for file in _watched(found, progress, "files filtered") if self._passes(rest, file.path)]
+
+    def _passes(self, wanted: Filter, path: str) -> bool:
+        is_in = self.holds(wanted, self.row(path))
+        if isinstance(is_in, FailedFilter):
+            self.failures.add(FILTER, is_in.text, is_in.message, path)
+        return is_in is True
 
     def _ordered(self, files: list[RowFile], progress: Progress) -> list[RowFile]:
         """Return the files as the view sorts them; those that are equal there stay in path order."""
@@ -135,7 +155,7 @@ class ViewQuery:
         keys: list[tuple[Any, int]] = []
         last: list[RowFile] = []
         for place, file in enumerate(_watched(files, progress, "files sorted")):
-            value = run(compiled, self.row(file.path))
+            value = self._value(compiled, file.path, SORTING, sorting.property)
             if is_last(value):
                 last.append(file)
             else:
@@ -152,7 +172,7 @@ class ViewQuery:
         compiled = compile_expression(node_of(sorting.property))
         groups: dict[str | None, _Members] = {}
         for file in _watched(files, progress, "files grouped"):
-            value = run(compiled, self.row(file.path))
+            value = self._value(compiled, file.path, GROUPING, sorting.property)
             text = None if is_empty(value) else text_of(value)
             if text not in groups:
                 groups[text] = _Members(None if text is None else value, NO_GROUP if text is None else text, [])
@@ -163,13 +183,25 @@ class ViewQuery:
 
     def _values(self, column: str, files: list[RowFile], progress: Progress) -> list[Value]:
         compiled = compile_expression(node_of(column))
-        return [run(compiled, self.row(file.path)) for file in _watched(files, progress, "values summed up")]
+        watched = _watched(files, progress, "values summed up")
+        return [self._value(compiled, file.path, SUMMARY, column) for file in watched]
+
+    def _value(self, compiled: Compiled, path: str, of: str, property_id: str) -> Value:
+        """Return the value of a property for a file. An error is named among the failures: no cell may show it."""
+        value = run(compiled, self.row(path))
+        if isinstance(value, ErrorValue):
+            self.failures.add(of, property_id, value.message, path)
+        return value
 
     def _summaries(self, values: Mapping[str, list[Value]]) -> dict[str, Value]:
-        return {
+        summaries = {
             column: summarize(name, self.base.summaries, values[column], self.shared)
             for column, name in self.view.summaries.items()
         }
+        for column, value in summaries.items():
+            if isinstance(value, ErrorValue):
+                self.failures.add(SUMMARY, column, value.message, "")
+        return summaries
 
 
 def value_of(expression: Expression, row: Row) -> Value:

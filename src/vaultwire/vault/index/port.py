@@ -54,7 +54,7 @@ class Index(Protocol):
         """Return every note, in path order."""
 
     def named(self, names: Collection[str], progress: Progress) -> list[VaultPath] | None:
-        """Return every note whose file name is one of these, in any case; None instead of waiting for long."""
+        """Return every file, note or attachment, of one of these names, in any case; None instead of waiting for long."""
 
     def files_after(self, after: str, limit: int, progress: Progress) -> list[NoteStat] | None:
         """Return ``limit`` files after a path, in path order: notes and attachments; None instead of waiting for long."""

@@ -124,7 +124,7 @@ def namesakes(context: PlanContext, path: VaultPath) -> list[VaultPath]:
     """Return the files that have the name of a new one, in path order."""
     name = path.rpartition("/")[2]
     index, progress = context.index, context.progress
-    alike = index.named([name], progress) if is_note(path) else index.paths(progress)
+    alike = index.named([name], progress)
     if alike is None:  # the index is not built yet; listing the folders is quicker than waiting for it
         alike = [file.path for file in context.files.walk()]
     return sorted(other for other in alike if fold(other.rpartition("/")[2]) == fold(name))

@@ -55,9 +55,9 @@ def to_stats(catalog: Catalog, page: Sequence[int]) -> list[NoteStat]:
 
 
 def named(catalog: Catalog, names: Iterable[str]) -> list[VaultPath]:
-    """Return every note whose file name is one of these, in any case, in path order."""
+    """Return every file of one of these names, in any case, in path order."""
     folded = [json.dumps([fold(name) for name in names])]
-    rows = catalog.rows(f"SELECT path FROM files WHERE is_note AND name {IN_LIST} ORDER BY path", folded)
+    rows = catalog.rows(f"SELECT path FROM files WHERE name {IN_LIST} ORDER BY path", folded)
     return [path for (path,) in rows]
 
 

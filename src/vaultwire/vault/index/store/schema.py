@@ -85,6 +85,8 @@ CREATE TABLE counts (what TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROW
 CREATE TABLE tasks (note INTEGER NOT NULL, line INTEGER NOT NULL, mark TEXT NOT NULL, heading TEXT NOT NULL,
     text TEXT NOT NULL, is_open INTEGER NOT NULL, PRIMARY KEY (note, line)) WITHOUT ROWID;
 
+CREATE TABLE outlines (note INTEGER PRIMARY KEY, headings TEXT NOT NULL, block_ids TEXT NOT NULL);
+
 CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT NOT NULL, of_paths INTEGER NOT NULL);
 """
 
@@ -114,8 +116,9 @@ INDEXES = {
 # have the lines of a note's tasks, with commas: a list of 180,000 tasks is made of them in 15 ms, of the tasks in 140.
 
 # The tables of a note's facts: what was read from it. ``tagged`` has each tag and its parent tags, of notes that are not
-# hidden. Headings and block ids are not stored: callers that need them read the note anyway.
-FACTS = ("links", "tags", "tagged", "aliases", "properties", "tasks")
+# hidden. ``outlines`` has what links to a part may name, as JSON: level and text of each heading, and the block ids. Callers
+# that need more of them read the note.
+FACTS = ("links", "tags", "tagged", "aliases", "properties", "tasks", "outlines")
 
 Facts: TypeAlias = tuple[list[tuple[Any, ...]], ...]
 """A note's rows for each of these tables, without the note's id."""
