@@ -60,11 +60,16 @@ def say_styled(*parts: Styled) -> None:
     _print(line, to_stderr=False, flush=False)
 
 
+def say_lines(text: str) -> None:
+    """Print a text of several lines for a person, also one who reads it through a pipe (``| less -R``)."""
+    for line in text.removesuffix("\n").split("\n"):
+        _print(plain(line.removesuffix("\r")), to_stderr=False, flush=False)
+
+
 def say_text(text: str) -> None:
-    """Print a text of several lines: to a terminal with control characters escaped, into a pipe or file as it is."""
+    """Print a file's own text: as ``say_lines`` to a terminal, into a pipe or file as it is."""
     if has_reader():
-        for line in text.removesuffix("\n").split("\n"):
-            _print(plain(line.removesuffix("\r")), to_stderr=False, flush=False)
+        say_lines(text)
     elif sys.stdout is not None:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))

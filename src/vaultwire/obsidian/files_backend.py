@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from vaultwire.bases.comparing import shown_text
+from vaultwire.bases.errors import MOST_KEPT_BYTES
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.obsidian.backend_values import (
@@ -38,6 +39,7 @@ from vaultwire.vault.errors import (
     INVALID_ARGUMENTS,
     NOTE_EXISTS,
     OBSIDIAN_NOT_RUNNING,
+    TOO_LARGE,
     VaultError,
 )
 from vaultwire.vault.links.link_resolver import linkpath_of
@@ -314,7 +316,12 @@ class FilesBackend:
         found = self.vault.bases.query(BaseSource(self.base_path(path)), view, progress=progress)
         if not found.rows and found.problems:
             raise VaultError(INVALID_ARGUMENTS, found.problems[0], path=path)
-        rows = [[row.path, *map(shown_text, row.cells)] for row in found.rows]
+        shown = found.rows.page(range(len(found.rows)), MOST_KEPT_BYTES, progress)
+        if len(shown) < len(found.rows):
+            raise VaultError(
+                TOO_LARGE, f"The rows of {path!r} need more than {MOST_KEPT_BYTES // 1_000_000} MB.", path=path
+            )
+        rows = [[row.path, *map(shown_text, row.cells)] for row in shown]
         return ["path", *(column.name for column in found.columns)], rows
 
     def base_views(self, path: str, progress: Progress) -> list[tuple[str, str]]:

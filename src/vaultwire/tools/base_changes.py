@@ -90,7 +90,7 @@ def set_properties_in_view(
         raise VaultError(INVALID_ARGUMENTS, "Say what to set, or what to remove.", argument="set")
     found = vault.bases.query(BaseSource(base, block), view, this=this, progress=progress)
     check_understood(found.problems_of_rows)
-    paths = [row.path for row in found.rows if is_note(row.path)]
+    paths = [path for path in found.rows.paths() if is_note(path)]
     if not paths:
         raise VaultError(
             INVALID_ARGUMENTS,

@@ -17,6 +17,8 @@ import secrets
 import time
 from typing import NamedTuple
 
+from vaultwire.vault.disk.file_operations import make_private
+
 # Makes a key recognizable in files and logs.
 _PREFIX = "vw_"
 # 256 bits cannot be guessed, so a fast hash is enough: slow hashes are for passwords that people make up.
@@ -62,7 +64,7 @@ class Keys:
             )
         secret = _PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        make_private(self._folder)
         try:
             descriptor = os.open(self._path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:

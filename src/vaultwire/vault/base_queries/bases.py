@@ -8,6 +8,7 @@ from datetime import datetime
 from vaultwire.bases.base import Base, View
 from vaultwire.bases.base_blocks import base_blocks
 from vaultwire.bases.base_file import NotABaseError, read_base
+from vaultwire.bases.errors import TooMuchMemoryError
 from vaultwire.bases.new_notes import NewNoteInView, new_note_in
 from vaultwire.vault.base_queries import sources
 from vaultwire.vault.base_queries.explaining import explain
@@ -21,7 +22,7 @@ from vaultwire.vault.base_queries.running import ViewQuery
 from vaultwire.vault.base_queries.uses import asks_for_creation, depends_on_time
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
-from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.errors import INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.rows import Rows
 from vaultwire.vault.links.note_lookup import locate, locate_file
@@ -101,7 +102,7 @@ class Bases:
         query = self._query(rows, _read(place), name, around, progress)
         result = self._run(query, rows, place.path, progress)
         if not depends_on_time(query.base, query.view):
-            self._remembered.keep(question, version, result, len(result.rows))
+            self._remembered.keep(question, version, result)
         return result
 
     def explain(
@@ -135,7 +136,11 @@ class Bases:
 
     def _run(self, query: ViewQuery, rows: Rows, path: str, progress: Progress) -> BaseResult:
         judge = OneProperty(query, rows, progress) if self._by_index else None
-        outcome = query.outcome(judge, progress)
+        try:
+            outcome = query.outcome(judge, progress)
+        except TooMuchMemoryError as error:
+            hint = "Filter more files away, or shorten the values."
+            raise VaultError(TOO_LARGE, f"{error}. {hint}") from None
         query.end()
         return BaseResult(
             query.base,
@@ -148,6 +153,7 @@ class Bases:
             query.failures.all,
             query.failures.of_rows,
             path,
+            query.shared.memory.kept,
         )
 
     def new_note(self, source: BaseSource, view: str, progress: Progress = NO_PROGRESS) -> NewNoteInView:

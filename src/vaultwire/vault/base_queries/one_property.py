@@ -33,7 +33,7 @@ class OneProperty:
         """See ``Judge``."""
         shared = self._query.shared
         host = _OneNote({name: value} if is_there else {}, self._query.host)
-        given = value_of(expression, Row(Query(host, shared.now, shared.formulas), ""))
+        given = value_of(expression, Row(Query(host, shared.now, shared.formulas, compiled=shared.compiled), ""))
         return None if isinstance(given, ErrorValue) else is_truthy(given)
 
     def names_of_link(self, linktext: str) -> tuple[str, ...] | None:

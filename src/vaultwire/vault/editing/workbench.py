@@ -330,7 +330,7 @@ class Workbench:
 
     def _what_changed(self, path: VaultPath, etag: str, data: bytes) -> str:
         before = self.caller.text_of(path, etag)
-        if before is None:
+        if before is None or not self.caller.may_read_notes:
             return ""
         diff = unified(plain_text(before), plain_text(data), path)
         return f" Since it was read:\n{diff}" if diff and len(diff) <= _MAX_SHOWN_DIFF else ""

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.search.asked_words import Word
 from vaultwire.vault.search.terms import BadRegexError, Pattern, Text, check_regex
 from vaultwire.vault.search.text_forms import fold_case
 
@@ -83,11 +84,15 @@ Expression: TypeAlias = And | Or | Not | Within | Property | Null | Compared | T
 
 
 class Query(NamedTuple):
-    """A query as written, and its expression. What is found says which of ``words`` it lacks."""
+    """A query as written, and its expression. What is found says which of ``words`` it lacks.
+
+    What is found for the words that a question has ``asked`` for has the score of an answer, and its lines, the best first.
+    """
 
     text: str
     expression: Expression
     words: tuple[Text, ...] = ()
+    asked: tuple[Word, ...] = ()
 
 
 class _Context(NamedTuple):
