@@ -49,7 +49,7 @@ def vault(tmp_path: Path) -> Path:
     return write_vault(tmp_path / "my vault", VAULT)
 
 
-@pytest.mark.parametrize("command", ["stdio", "doctor", "client-config cursor"])
+@pytest.mark.parametrize("command", ["stdio", "check", "client-config cursor"])
 def test_a_vault_that_is_not_named_is_one_clear_line_and_exit_code_2(command: str) -> None:
     finished = run(*command.split())
     assert finished.returncode == 2
@@ -65,6 +65,54 @@ def test_a_vault_that_is_not_there_is_one_clear_line_and_exit_code_2(command: st
     assert finished.returncode == 2
     assert finished.stderr.count("\n") == 1
     assert "nowhere does not exist" in finished.stderr
+
+
+def test_doctor_without_a_vault_checks_the_computer() -> None:
+    finished = run("doctor")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout.startswith("Environment\n")
+    assert "Vault\n" not in finished.stdout
+    assert json.loads(run("doctor", "--json").stdout)["healthy"] is True
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["search", "Home", "--vault", "VAULT", "x"],
+        ["search", "--vault", "VAULT", "Home", "--json", "x"],
+        ["--vault", "VAULT", "search", "Home", "x", "--json"],
+        ["--json", "--vault", "VAULT", "search", "Home", "x"],
+        ["--vault=VAULT", "search", "-n", "3", "Home", "x"],
+        ["search", "--vault", "VAULT", "--", "Home", "x"],
+        ["call", "search_notes", "--vault", "VAULT", "query=Home x"],
+        ["--vault", "VAULT", "call", "--json", "search_notes", "query=Home x"],
+    ],
+    ids=" ".join,
+)
+def test_options_may_stand_anywhere(arguments: list[str], tmp_path: Path) -> None:
+    vault = write_vault(tmp_path / "Notes", "=== Home.md\nHome x\n")
+    finished = run(*(word.replace("VAULT", str(vault)) for word in arguments))
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert "Home" in finished.stdout
+
+
+def test_a_vault_may_have_the_name_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_vault(tmp_path / "search", "=== Home.md\nHome x\n")
+    monkeypatch.chdir(tmp_path)
+    assert run("--vault", "search", "search", "Home", "x").stdout == "Home.md:1:Home x\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (["help"], []),
+        (["help", "search"], ["search", "--help"]),
+        (["help", "keys", "issue"], ["keys", "issue", "--help"]),
+    ],
+)
+def test_help_describes_a_command(words: list[str], same: list[str]) -> None:
+    assert (run(*words).returncode, run(*words).stdout) == (0, run(*same).stdout)
+    assert "Did you mean search" in run("help", "serach").stderr
 
 
 def test_a_file_is_no_vault(vault: Path) -> None:

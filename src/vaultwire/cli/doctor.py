@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from vaultwire import __version__
@@ -17,7 +18,7 @@ from vaultwire.cli.check import summary, to_line
 from vaultwire.cli.progress import ProgressLine
 from vaultwire.cli.stdio_client import ServerEndedError, StdioClient
 from vaultwire.cli.terminal import say, say_data, say_styled
-from vaultwire.config import Config, make_config
+from vaultwire.config import VAULT_VARIABLE, Config, make_config
 from vaultwire.installation import extras, has_extra, how_to_add, installation, running_command
 from vaultwire.obsidian.known_vaults import known_vaults
 from vaultwire.obsidian.plugin_files import plugin_is_current
@@ -49,7 +50,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a report for each vault; return 1 if something is wrong, else 0. Raises ConfigError."""
+    """Print a report for each vault; return 1 if something is wrong, else 0. Raises ConfigError.
+
+    Without a vault, the report is of this computer alone.
+    """
+    if options.vault is None and not os.environ.get(VAULT_VARIABLE):
+        environment = _environment()
+        if options.json:
+            say_data(json.dumps({"healthy": True, "environment": environment}, indent=2, ensure_ascii=False))
+        else:
+            _say_lines(_environment_lines(environment))
+            say("This computer is ready. To check a vault, too: vaultwire doctor --vault PATH")
+        return 0
     config = make_config(options.vault, policy=options.policy)
     with ProgressLine() as progress:
         reports = {name: _examine(config.for_vault(name), progress) for name in config.vaults}
@@ -59,10 +71,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         for number, (name, report) in enumerate(reports.items()):
             say(*[""] * (number > 0), *([name, ""] if len(reports) > 1 else []))
-            lines = list(_lines(report))
-            for mark, text in lines:
-                say_styled((_to_text(mark, text), _STYLES.get(mark, "")))
-            say(_verdict({mark for mark, _ in lines}))
+            say(_verdict(_say_lines(_lines(report))))
     return 0 if all(report["healthy"] for report in reports.values()) else 1
 
 
@@ -162,9 +171,16 @@ def _time_start(config: Config) -> float:
         return talk.initialize()[1]
 
 
-def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the lines of the report, each with its mark. The marks also decide the verdict and the exit code."""
-    environment, vault = report["environment"], report["vault"]
+def _say_lines(lines: Iterable[tuple[str, str]]) -> set[str]:
+    """Print lines of a report; return their marks."""
+    marks = set()
+    for mark, text in lines:
+        say_styled((_to_text(mark, text), _STYLES.get(mark, "")))
+        marks.add(mark)
+    return marks
+
+
+def _environment_lines(environment: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield _HEADING, "Environment"
     yield _FACT, f"vaultwire {environment['vaultwire']}, Python {environment['python']}, {environment['system']}"
     yield _FACT, f"started as {' '.join(environment['command'])}"
@@ -174,6 +190,12 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, command in environment["extras"].items():
         what = f"{name} ({_EXTRAS.get(name, 'an extra')})"
         yield _FACT, f"{what}: not installed. To add it: {command}" if command else f"{what}: installed"
+
+
+def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of the report, each with its mark. The marks also decide the verdict and the exit code."""
+    vault = report["vault"]
+    yield from _environment_lines(report["environment"])
     yield _HEADING, "Vault"
     yield _FACT, vault["path"]
     yield _FACT, f"{vault['notes']} notes, {vault['note_bytes'] / 1e6:.1f} MB; {vault['other_files']} other files"

@@ -25,6 +25,7 @@ _DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x
 _ESCAPED = (*_CONTROLS, *_DIRECTIONS)
 # A column of fewer characters shows nothing that can be recognised.
 _LEAST_COLUMN = 12
+_DIFF_STYLES = {"+": "32", "-": "31", "@": "36"}
 _AS_TEXT = {ord("\n"): r"\n", ord("\r"): r"\r"}
 
 
@@ -72,6 +73,13 @@ def say_text(text: str) -> None:
     elif sys.stdout is not None:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
+
+
+def say_diff(diff: str) -> None:
+    """Print a unified diff, each line in the style of what it says."""
+    for line in diff.rstrip("\n").split("\n"):
+        is_name = line.startswith(("+++ ", "--- "))
+        say_styled((line, "1" if is_name else _DIFF_STYLES.get(line[:1], "")))
 
 
 def say_rows(rows: Iterable[Sequence[Styled]], shortened: int = -1) -> None:

@@ -305,6 +305,7 @@ class Handlers:
         for used in also_used(description["name"], arguments):
             if self.describe(used) is None or not self._may_read_by(used, request):
                 return wording.failure(POLICY_DENIED, f"This call does the work of {used}, which is not allowed.", {})
+        arguments = {**dialect.given.get(description["name"], {}), **arguments}
         try:
             vault, arguments = self.vaults.pick(arguments)
         except VaultError as error:

@@ -121,7 +121,7 @@ class Vaults:
         caller.client, caller.may_read_notes = peer.signature, may_read_notes
         caller.names, caller.is_person = (peer.name, peer.authority), peer.is_person
         used = by_tool.get((tool, *also))
-        if used is None:
+        if used is None or used.can_hold:  # each call sees what its client has proposed until then
             used = by_tool[tool, *also] = self.get(name).used_by(caller, tool, also)
         return used
 

@@ -152,6 +152,16 @@ PARTS = (
     + RIGHT
     + ["[[Other]]", "[[Other#Here]]", "# Here\n", "Rating: 1", "para ^a\n\npara ^A\n"]
 )
+# Links to parts, and what they lead to or miss: levels, chains, signs, underlined headings, ids in any case.
+PARTS += [
+    "[[A#Here#There: now!]]",
+    "[[#there now#deep]]",
+    "[[Other#^B1|x]]",
+    "![[C#^b1]]",
+    "[[A# ]]",
+    "[[A#Deep#Here]]",
+]
+PARTS += ["## There (now)\n", "Here\n====\n\n#### Deep\n", "Two\nlines\n---\n", "- item ^b1\n", "[[Other#Two lines]]"]
 PARTS += ["---\nDue: 2026-01-01\ndue: never\n---\n", "---\nTags: a b\n---\n", "---\ntags: [a, 'b, c']\n---\n"]
 
 
@@ -174,7 +184,9 @@ def test_whatever_changes_all_faults_are_found(tmp_path: Path, seed: int) -> Non
 
 
 def test_only_suspects_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_vault(tmp_path, "".join(f"=== n{number}.md\n[[n{number + 1}]] text ^a\n" for number in range(20)))
+    links = (f"[[n{number + 1}#Top#sub]] [[n{number}#^A]]" for number in range(20))
+    notes = (f"=== n{number}.md\n{link}\n# Top\n## Sub\ntext ^a\n" for number, link in enumerate(links))
+    write_vault(tmp_path, "".join(notes))
     for note in tmp_path.iterdir():
         os.utime(note, (1_700_000_000, 1_700_000_000))  # what changed just now is read again
     vault = open_vault(tmp_path)
@@ -189,7 +201,7 @@ def test_only_suspects_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Files, "read", counted)
     found = vault.check_all(suspects, 0, 100)
     assert [path for path, _ in found.found] == ["n19.md"]
-    assert (found.position, found.total, read) == (20, 20, ["n19.md"])
+    assert (found.position, found.total, {*read}) == (20, 20, {"n19.md"})
 
 
 def test_the_manual_has_the_faults_it_has() -> None:

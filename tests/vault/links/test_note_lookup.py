@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
 import unicodedata
+from difflib import get_close_matches
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, VaultError
@@ -157,6 +162,24 @@ def test_near_names_are_whole_words_and_a_good_part_or_misspelt(tmp_path: Path, 
     with pytest.raises(VaultError) as caught:
         vault.locate(asked)
     assert sorted(caught.value.details["near"]) == sorted(near)
+
+
+_LIKE = st.text("abeö漢1 ", min_size=6, max_size=12).map(str.strip).filter(lambda name: len(name) > 3)
+
+
+@settings(max_examples=20)
+@given(st.lists(_LIKE, min_size=1, max_size=30, unique=True), st.lists(_LIKE, min_size=5, max_size=5))
+def test_misspelt_names_are_those_that_a_comparison_of_all_names_finds(names: list[str], asked: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        vault = open_vault(write_vault(Path(folder), "".join(f"=== {name}.md\nx\n" for name in names)))
+        for name in set(asked) - set(names):
+            with pytest.raises(VaultError) as caught:
+                vault.locate(name)
+            contained = [other for other in names if name in other or re.search(rf"\b{re.escape(other)}\b", name)]
+            if not contained:
+                assert caught.value.details["near"] == [
+                    f"{other}.md" for other in get_close_matches(name, names, 5, 0.75)
+                ]
 
 
 NFC, NFD = "Caf\u00e9", "Cafe\u0301"

@@ -63,7 +63,10 @@ class Calls:
             _, page = self.call(tool, limit=min(most - len(found), _PAGE), cursor=cursor, **arguments)
             found += page.get(items, ())
             cursor = page.pop("next_cursor", None)
+            problems = [*dict.fromkeys([*data.get("problems", ()), *page.get("problems", ())])]
             data = {**data, **page}  # the total may have been counted further
+            if "problems" in data:
+                data["problems"] = problems
         return text, {**data, items: found[:most]}
 
 

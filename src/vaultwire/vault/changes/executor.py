@@ -74,6 +74,11 @@ class Changes:
         """The folder of the journal, outside the vault: what belongs to the record of changes is kept there."""
         return self._folder
 
+    @property
+    def files(self) -> Files:
+        """The files that it changes."""
+        return self._files
+
     # ------------------------------------------------------------------ changing
 
     @contextmanager

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, linkpath_of
@@ -31,8 +30,7 @@ def links_lost(index: Index, path: VaultPath, progress: Progress) -> list[tuple[
         return []
     links = index.incoming(path, progress)
     names = {name for source, link in links for name in file_names_for(link_name(source, link.linktext))}
-    others = [each for each in index.paths(progress) if fold(each).rpartition("/")[2] in names and each != path]
-    resolver = LinkResolver(others)
+    resolver = LinkResolver(other for other in index.named(names, progress) or () if other != path)
     return [(source, link.line) for source, link in links if not resolver.resolve(source, linkpath_of(link.linktext))]
 
 

@@ -7,6 +7,7 @@ It does not resolve links: a link knows the note it stands in and picks one of s
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -36,6 +37,8 @@ from vaultwire.vault.value_types import Progress, VaultPath
 _MAX_CANDIDATES = 20
 _MAX_NEAR = 5
 _LEAST_SIMILAR = 0.75  # of names with typing errors
+_MAX_COMPARED = 200  # 30 µs each
+_LATER_BYTES = bytes(range(0x80, 0xC0))  # of a character in UTF-8, all but its first
 # No name has more signs # in it; each is one more name to look for.
 _MAX_MARKS = 8
 
@@ -94,7 +97,6 @@ def find_attachment(files: Files, index: Index, name: str, progress: Progress) -
         if exists:
             return path
     for text in texts:
-        # All paths are looked through only where that can find something.
         if is_media(text) or find(files, index, name, progress) is None:
             alike = _attachment_alike(index, name, text, progress)
             if alike is not None:
@@ -105,7 +107,9 @@ def find_attachment(files: Files, index: Index, name: str, progress: Progress) -
 def _attachment_alike(index: Index, name: str, text: str, progress: Progress) -> VaultPath | None:
     """Return the one attachment whose path ends so, None if there is none."""
     key = fold(_to_path(text))
-    alike = [path for path in index.paths(progress) if fold(path).endswith("/" + key) and not is_note(path)]
+    named = index.named({key.rpartition("/")[2]}, progress)
+    paths = index.paths(progress) if named is None else named
+    alike = [path for path in paths if fold(path).endswith("/" + key) and not is_note(path)]
     if len(alike) > 1:
         raise _ambiguous(name, alike, "files")
     return alike[0] if alike else None
@@ -242,6 +246,8 @@ def _look_for(files: Files, index: Index, name: str, progress: Progress) -> tupl
     is_indexed = named is not None
     if named is None:  # a lookup by name does not wait for the index of a large vault
         named = [note.path for note in files.walk()]
+    if pending := files.pending:  # neither the index nor the disk has what waits
+        named = [path for path in dict.fromkeys([*named, *filter(is_note, pending)]) if files.look_at(path)]
     try:
         return resolve_name(name, named), is_indexed
     except VaultError as error:
@@ -256,22 +262,47 @@ def _no_such_note(name: str, paths: Iterable[VaultPath]) -> VaultError:
     Names that contain it come first, or of which it contains a good part. If there are none, those with typing errors.
     """
     key = fold(stem(parse_linktext(name).linkpath or name))
-    names = [(fold(stem(path)), path) for path in paths] if key else []
+    spelt = [(fold(path).removesuffix(NOTE_SUFFIX), path) for path in paths] if key else []
+    names = [(other.rpartition("/")[2], path) for other, path in spelt]
     alike = [path for other, path in names if key in other or _is_part(other, key)]
     near = sorted(alike, key=lambda path: (len(path), path))[:_MAX_NEAR]
-    return not_found(name, near or _misspelt(key, names))
+    return not_found(name, near or _misspelt(key, [*spelt, *names]))
 
 
 def _is_part(other: str, key: str) -> bool:
     """Tell whether a name is whole words of the one asked for, and half of its length or more."""
-    return 2 * len(other) >= len(key) and re.search(rf"(?<!\w){re.escape(other)}(?!\w)", key) is not None
+    return (
+        2 * len(other) >= len(key)
+        and other in key  # before the pattern: to compile one for each note would take half a second
+        and re.search(rf"(?<!\w){re.escape(other)}(?!\w)", key) is not None
+    )
 
 
 def _misspelt(key: str, names: list[tuple[str, VaultPath]]) -> list[VaultPath]:
+    """Return the notes of which a name or path, its folders as words, is spelt nearly so."""
     # What is much longer or shorter is not similar, and need not be compared.
-    spelt = [*((fold(path).removesuffix(NOTE_SUFFIX).replace("/", " "), path) for _, path in names), *names]
-    by_name = {other: path for other, path in spelt if abs(len(other) - len(key)) <= len(key) * (1 - _LEAST_SIMILAR)}
-    return list(dict.fromkeys(by_name[other] for other in get_close_matches(key, by_name, _MAX_NEAR, _LEAST_SIMILAR)))
+    least, most = len(key) * _LEAST_SIMILAR, len(key) * (2 - _LEAST_SIMILAR)
+    by_name = {other.replace("/", " "): path for other, path in names if least <= len(other) <= most}
+    # What has too few of its letters is not similar either. Its letters are taken out of all names at once; of other
+    # characters that take several bytes the first one is left.
+    letters = key.encode("utf-8", "surrogatepass") + _LATER_BYTES
+    others = "\0".join(by_name).encode("utf-8", "surrogatepass").translate(None, letters).split(b"\0")
+    alike = [
+        name
+        for name, strange in zip(by_name, others, strict=False)  # of no names the text has one part
+        if 2 * (len(name) - len(strange)) >= _LEAST_SIMILAR * (len(name) + len(key))
+    ]
+    if len(alike) > _MAX_COMPARED:  # dates, for example
+        backwards = _around(key[::-1], [name[::-1] for name in alike])
+        alike = [*dict.fromkeys([*_around(key, alike), *(name[::-1] for name in backwards)])]
+    return list(dict.fromkeys(by_name[name] for name in get_close_matches(key, alike, _MAX_NEAR, _LEAST_SIMILAR)))
+
+
+def _around(key: str, names: list[str]) -> list[str]:
+    """Return the names that begin most like the key."""
+    names.sort()
+    place = bisect_left(names, key)
+    return names[max(0, place - _MAX_COMPARED // 4) : place + _MAX_COMPARED // 4]
 
 
 def _ambiguous(name: str, candidates: list[VaultPath], kind: str) -> VaultError:

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
-from vaultwire.markdown.block_edits import block_of_id
+from vaultwire.markdown.block_tree import BlockTree
 from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.nearest import nearest
 from vaultwire.markdown.parse import parse_note
@@ -34,16 +34,31 @@ def parse_structure(path: VaultPath, text: str) -> Structure:
     """Parse a note's text: its parts, its headings and how far their sections reach."""
     parsed = parse_note(text)
     lines = line_count(text)
-    outline: list[OutlineEntry] = []
     # Beyond a bound a note is not parsed. There may be headings, so no section continues there.
     end = end_of_reading(text, parsed.frontmatter.end)
     last = lines if end == len(text) else text.count("\n", 0, end)
+    return Structure(path, parsed, _outline(parsed.headings, last), lines)
+
+
+def _outline(headings: list[Heading], last: int) -> list[OutlineEntry]:
+    outline: list[OutlineEntry] = []
     nearest = [last + 1] * 7  # by level: the line of the next heading of that level
-    for heading in reversed(parsed.headings):
+    for heading in reversed(headings):
         last_line = min(nearest[: heading.level + 1]) - 1
         outline.append(OutlineEntry(heading.level, heading.text, heading.line, last_line, heading.more))
         nearest[heading.level] = heading.line
-    return Structure(path, parsed, outline[::-1], lines)
+    return outline[::-1]
+
+
+def parts_of(path: VaultPath, headings: list[tuple[int, str]], block_ids: list[str]) -> Sections:
+    """Return the sections of a note of which only its headings, each with its level, and its block ids are known.
+
+    It tells what is there. The lines are not the note's own: the headings have the first ones, in their order.
+    """
+    entries = [Heading(level, text, line) for line, (level, text) in enumerate(headings, 1)]
+    ids = [BlockId(name, len(entries) + 1) for name in block_ids]
+    parsed = parse_note("")._replace(headings=entries, block_ids=ids)
+    return Sections(Structure(path, parsed, _outline(entries, len(entries)), len(entries) + 1))
 
 
 class Sections:
@@ -67,8 +82,9 @@ class Sections:
     def span(self, subpath: str, text: str = "") -> Span:
         """Return the lines of a section (``Heading``, ``Heading#Sub``), with its heading, or of a block (``^id``).
 
-        Of several that match, the first is meant. Given the note's ``text``, a list item includes the items nested in it, as
-        Obsidian embeds it, and an id after a list means the list. Raises VaultError (SECTION_NOT_FOUND).
+        Of several that match, the first is meant. Given the note's ``text``, a block is what ``block_tree`` says: a list item
+        includes the items nested in it, as Obsidian embeds it, and an id after a list means the list. Raises VaultError
+        (SECTION_NOT_FOUND).
         """
         name = subpath.strip().removeprefix("#")
         if not name.startswith("^"):
@@ -77,7 +93,7 @@ class Sections:
         number = self.block_ids(name)[0].line
         blocks = self._note.parsed.blocks
         if text:
-            return block_of_id(text.split("\n"), blocks, number).whole
+            return BlockTree(text).named(number).whole
         position = bisect_right(blocks, number, key=lambda span: span.first) - 1
         around = blocks[position] if position >= 0 else None
         return around if around is not None and number <= around.last else Span(number, number)
@@ -103,6 +119,16 @@ class Sections:
             f"{self._note.path} has no section {_shown(subpath)!r}. {_named(self._note.parsed.headings, sought)}",
             path=self._note.path,
         )
+
+    def has(self, subpath: str) -> bool:
+        """Tell whether the note has the section or block; an empty subpath means the note itself."""
+        if not subpath.strip():
+            return True
+        try:
+            self.span(subpath)
+        except VaultError:
+            return False
+        return True
 
     def heading_texts(self) -> list[str]:
         """Return the texts of all headings, in the note's order."""

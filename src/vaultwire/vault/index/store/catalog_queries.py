@@ -55,9 +55,9 @@ def to_stats(catalog: Catalog, page: Sequence[int]) -> list[NoteStat]:
 
 
 def named(catalog: Catalog, names: Iterable[str]) -> list[VaultPath]:
-    """Return every note whose file name is one of these, in any case, in path order."""
+    """Return every file of one of these names, in any case, in path order."""
     folded = [json.dumps([fold(name) for name in names])]
-    rows = catalog.rows(f"SELECT path FROM files WHERE is_note AND name {IN_LIST} ORDER BY path", folded)
+    rows = catalog.rows(f"SELECT path FROM files WHERE name {IN_LIST} ORDER BY path", folded)
     return [path for (path,) in rows]
 
 
@@ -164,6 +164,11 @@ def notes_with(catalog: Catalog, tag: str, name: str) -> tuple[list[VaultPath], 
         )
     rows.sort()
     return [path for path, hidden in rows if not hidden], [path for path, hidden in rows if hidden]
+
+
+def notes_with_queries(catalog: Catalog) -> list[VaultPath]:
+    """Return the notes that may have a code block that asks for notes, in path order."""
+    return [path for (path,) in catalog.rows("SELECT path FROM files WHERE has_queries AND is_note ORDER BY path")]
 
 
 def count_tags(catalog: Catalog, folder: VaultPath | None) -> list[TagCount]:

@@ -43,6 +43,7 @@ def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
         [(place, fold(alias), alias) for place, alias in enumerate(parsed.frontmatter.texts("aliases"))],
         [(place, folded, name, _value_to_json(values[name])) for folded, (place, name) in named.items()],
         _tasks(parsed),
+        _outline(parsed),
     )
 
 
@@ -65,6 +66,13 @@ def may_have_faults(parsed: ParsedNote) -> bool:
             for text in texts
         )
     )
+
+
+def _outline(parsed: ParsedNote) -> list[tuple[str, str]]:
+    """Return the headings and the block ids as JSON; nothing if there are none."""
+    headings = [(heading.level, heading.text) for heading in parsed.headings]
+    names = [block.name for block in parsed.block_ids]
+    return [(_to_json(headings), _to_json(names))] if headings or names else []
 
 
 def _tasks(parsed: ParsedNote) -> list[tuple[int, str, str, str, bool]]:

@@ -8,7 +8,7 @@ from vaultwire.vault.value_types import NoteStat
 
 # Part of the cache folder's name. Raise it when the tables change, or what is read from notes: a catalog of another format is
 # never opened or migrated. A new one is built, and the old one is deleted.
-FORMAT = 14
+FORMAT = 15
 
 # The state of a note: the text index has it; it does not have this version yet; it cannot have it, so each search reads
 # the file.
@@ -49,6 +49,7 @@ CREATE TABLE files (
     is_racy INTEGER NOT NULL,
     problem TEXT,
     suspect INTEGER NOT NULL,
+    has_queries INTEGER NOT NULL,
     open_tasks TEXT,
     done_tasks TEXT
 );
@@ -84,6 +85,8 @@ CREATE TABLE counts (what TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROW
 CREATE TABLE tasks (note INTEGER NOT NULL, line INTEGER NOT NULL, mark TEXT NOT NULL, heading TEXT NOT NULL,
     text TEXT NOT NULL, is_open INTEGER NOT NULL, PRIMARY KEY (note, line)) WITHOUT ROWID;
 
+CREATE TABLE outlines (note INTEGER PRIMARY KEY, headings TEXT NOT NULL, block_ids TEXT NOT NULL);
+
 CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT NOT NULL, of_paths INTEGER NOT NULL);
 """
 
@@ -99,6 +102,7 @@ INDEXES = {
     "files_hidden": "files (id) WHERE hidden",
     "files_problem": "files (id) WHERE problem IS NOT NULL",
     "files_suspect": "files (path) WHERE suspect",
+    "files_queries": "files (path) WHERE has_queries",
     "files_open_tasks": "files (path, open_tasks) WHERE open_tasks IS NOT NULL AND NOT hidden",
     "files_done_tasks": "files (path, done_tasks) WHERE done_tasks IS NOT NULL AND NOT hidden",
     "files_attachments": "files (name, size) WHERE NOT is_note AND NOT hidden",
@@ -112,8 +116,9 @@ INDEXES = {
 # have the lines of a note's tasks, with commas: a list of 180,000 tasks is made of them in 15 ms, of the tasks in 140.
 
 # The tables of a note's facts: what was read from it. ``tagged`` has each tag and its parent tags, of notes that are not
-# hidden. Headings and block ids are not stored: callers that need them read the note anyway.
-FACTS = ("links", "tags", "tagged", "aliases", "properties", "tasks")
+# hidden. ``outlines`` has what links to a part may name, as JSON: level and text of each heading, and the block ids. Callers
+# that need more of them read the note.
+FACTS = ("links", "tags", "tagged", "aliases", "properties", "tasks", "outlines")
 
 Facts: TypeAlias = tuple[list[tuple[Any, ...]], ...]
 """A note's rows for each of these tables, without the note's id."""
@@ -129,6 +134,8 @@ class Record(NamedTuple):
 
     ``suspect``: whether its own text may have a fault (``vault.links.checks``), whatever its links lead to.
 
+    ``has_queries``: it may have a code block that asks for notes, such as a base (``may_hold_queries``).
+
     ``is_racy``: it was read so soon after its last change that another change may not show in its time.
     """
 
@@ -141,6 +148,7 @@ class Record(NamedTuple):
     problem: str | None = None
     facts: Facts | None = None
     suspect: bool = False
+    has_queries: bool = False
 
 
 class KnownFile(NamedTuple):

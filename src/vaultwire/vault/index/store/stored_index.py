@@ -187,7 +187,8 @@ class StoredIndex:
     def suspects(self, folder: VaultPath | None, misfits: Misfits, progress: Progress) -> tuple[PathKeys, array[int]]:
         """See the port."""
         graph = self.link_graph(progress)
-        return self._ask(lambda catalog: suspects.suspects(catalog, graph, folder, misfits), progress)
+        lost_parts = self._answers.remember("lost parts", suspects.with_lost_parts, (), progress)
+        return self._ask(lambda catalog: suspects.suspects(catalog, graph, lost_parts, folder, misfits), progress)
 
     def paths(self, progress: Progress) -> list[VaultPath]:
         """See the port."""
@@ -203,6 +204,10 @@ class StoredIndex:
     def notes_with(self, tag: str, name: str, progress: Progress) -> tuple[list[VaultPath], list[VaultPath]]:
         """See the port."""
         return self._ask(lambda catalog: catalog_queries.notes_with(catalog, tag, name), progress)
+
+    def notes_with_queries(self, progress: Progress) -> list[VaultPath]:
+        """See the port."""
+        return self._ask(catalog_queries.notes_with_queries, progress)
 
     def count_tags(self, folder: VaultPath | None, progress: Progress) -> list[TagCount]:
         """See the port."""
