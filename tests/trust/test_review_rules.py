@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.calls import DESCRIPTIONS
+from vaultwire.cli import main
 from vaultwire.toolkit.tool_sets import also_used
 from vaultwire.trust.policy_explained import describe
 from vaultwire.trust.policy_file import PolicyError, load_policy
@@ -109,7 +110,7 @@ def test_the_rules_are_told_in_words(tmp_path: Path) -> None:
     rules(tmp_path, RULES)
     lines = describe(load_policy(str(tmp_path / "policy.toml"), DESCRIPTIONS))
     assert "review 2: hold changes in the folders Journal" in lines
-    assert "review 5: ask about changes of more than 3 notes and of more than 100 bytes" in lines
+    assert "review 5: ask about changes of more than 3 notes and other files and of more than 100 bytes" in lines
 
 
 # ------------------------------------------------------------------ a rule that loosens is met by the whole change only
@@ -207,6 +208,15 @@ def test_a_change_of_one_file_and_one_kind_is_decided_by_the_first_rule_about_it
 ) -> None:
     one = planned._replace(tool="edit_note", also=(), paths=planned.paths[:1])
     assert ReviewRules(rules).mode(one) == _first(rules, one, one.paths[0], one.tool)
+
+
+def test_policy_check_prints_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        '[[review]]\nmode = "record"\ntools = ["edit_note"]\n[[review]]\nmode = "hold"\nfolders = ["J"]\n'
+    )
+    assert main(["policy", "check", str(policy)]) == 0
+    assert "Check:\n- review 1 comes before review 2" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ _CONDITIONS = {
     "clients": "of the clients {}",
     "folders": "in the folders {}",
     "tools": "with the tools {}",
-    "above_notes": "of more than {} notes",
+    "above_notes": "of more than {} notes and other files",
     "above_bytes": "of more than {} bytes",
 }
 
