@@ -109,7 +109,7 @@ def test_the_verdict_is_that_of_the_jsonschema_library(call: tuple[dict[str, Any
             {"path": "a", "name": "b"},
             (
                 "'name' is not an argument; it means 'path', which is given, too "
-                "(there are: path, section, lines, part, max_characters)"
+                "(there are: path, section, lines, part, max_tokens)"
             ),
         ),
         (
@@ -117,7 +117,7 @@ def test_the_verdict_is_that_of_the_jsonschema_library(call: tuple[dict[str, Any
             {"path": "a", "heading": "b"},
             (
                 "'heading' is not an argument; did you mean 'section'? "
-                "(there are: path, section, lines, part, max_characters)"
+                "(there are: path, section, lines, part, max_tokens)"
             ),
         ),
         (
@@ -125,13 +125,13 @@ def test_the_verdict_is_that_of_the_jsonschema_library(call: tuple[dict[str, Any
             {"path": "a", "setcion": "b"},
             (
                 "'setcion' is not an argument; did you mean 'section'? "
-                "(there are: path, section, lines, part, max_characters)"
+                "(there are: path, section, lines, part, max_tokens)"
             ),
         ),
         (
             "read_note",
             {"path": "a", "colour": "b"},
-            "'colour' is not an argument (there are: path, section, lines, part, max_characters)",
+            "'colour' is not an argument (there are: path, section, lines, part, max_tokens)",
         ),
         ("write_note", {"path": "a", "content": True}, "'content' must be a text, got true"),
         (

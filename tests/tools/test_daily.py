@@ -125,7 +125,7 @@ def test_settings_are_taken_as_they_are_now(root: Path) -> None:
 
 def test_a_long_note_is_cut_and_its_etag_says_so(root: Path) -> None:
     (root / "journal/2026/31.03..md").write_text("line\n" * 1000)
-    texts, data = ask(root, max_characters=1000)
+    texts, data = ask(root, max_tokens=250)
     assert len(data["content"]) == 1000
     assert data["etag"].endswith("-part")
     assert "read on with lines '201-1000' of read_note" in texts[1]

@@ -117,10 +117,10 @@ def test_a_long_note_is_read_piece_by_piece_and_nothing_is_missed(tmp_path: Path
     pieces = []
     lines = "1-"
     while True:
-        outcome = invoked(root, path="Long", lines=lines, max_characters=3000)
+        outcome = invoked(root, path="Long", lines=lines, max_tokens=750)
         assert isinstance(outcome, Outcome)
         pieces.append(outcome.data["content"])
-        assert len(pieces[-1]) <= 3000
+        assert len(pieces[-1].encode()) <= 3000
         if outcome.data["last_line"] == 500:
             break
         lines = f"{outcome.data['last_line'] + 1}-500"
@@ -130,16 +130,27 @@ def test_a_long_note_is_read_piece_by_piece_and_nothing_is_missed(tmp_path: Path
 
 
 def test_the_etag_of_a_note_that_is_cut_says_so(tmp_path: Path) -> None:
-    data = read(write_vault(tmp_path, "=== Long.md\n" + "word " * 1000), path="Long", max_characters=1000)
+    data = read(write_vault(tmp_path, "=== Long.md\n" + "word " * 1000), path="Long", max_tokens=250)
     assert len(data["content"]) == 1000
     assert data["etag"].endswith("-part")
 
 
+@pytest.mark.parametrize("letter", ["a", "é", "界", "\U0001f600"])
+def test_a_note_is_cut_by_its_tokens_in_every_script(tmp_path: Path, letter: str) -> None:
+    root = write_vault(tmp_path, "=== Long.md\n" + (letter * 99 + "\n") * 2000)
+    for tokens in (250, 251, 999, 12_500):
+        content = read(root, path="Long", max_tokens=tokens)["content"]
+        line = len(letter.encode()) * 99 + 1
+        assert tokens * 4 - line < len(content.encode()) <= tokens * 4
+        assert content.endswith("\n")
+    assert read(root, path="Long")["content"] == content
+
+
 def test_a_cut_inside_a_line_is_said(tmp_path: Path) -> None:
     root = write_vault(tmp_path, "=== Long.md\n" + "x" * 5000 + "\nend\n")
-    outcome = invoked(root, path="Long", max_characters=1000)
+    outcome = invoked(root, path="Long", max_tokens=250)
     assert isinstance(outcome, Outcome)
-    assert "Cut inside line 1 at 1000 characters" in outcome.texts[-1]
+    assert "Cut inside line 1 at 250 tokens" in outcome.texts[-1]
 
 
 def test_a_note_without_a_line_end_at_its_end_is_read_whole_by_its_lines(tmp_path: Path) -> None:
@@ -183,11 +194,11 @@ def test_a_part_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 def test_a_long_outline_is_cut_between_headings(tmp_path: Path) -> None:
     root = write_vault(tmp_path, "=== A.md\n" + "# A heading\n" * 500)
-    outcome = invoked(root, path="A", part="outline", max_characters=1000)
+    outcome = invoked(root, path="A", part="outline", max_tokens=250)
     assert isinstance(outcome, Outcome)
     assert len(outcome.data["content"]) <= 1000
     assert outcome.data["content"].endswith(")\n")
-    assert "Cut at 1000 characters" in outcome.texts[-1]
+    assert "Cut at 250 tokens" in outcome.texts[-1]
 
 
 @pytest.mark.parametrize("part", ["outline", "frontmatter"])
@@ -205,7 +216,7 @@ def test_a_megabyte_is_not_handed_out_unasked(tmp_path: Path) -> None:
     assert isinstance(outcome, Outcome)
     assert sum(map(len, outcome.texts)) < 51_000
     assert f"read on with lines '{outcome.data['last_line'] + 1}-80000'" in outcome.texts[-1]
-    assert len(read(root, path="Long", max_characters=10_000_000)["content"]) == 80_000 * 13
+    assert len(read(root, path="Long", max_tokens=2_500_000)["content"]) == 80_000 * 13
 
 
 # ---------------------------------------------------------------------- several at once
@@ -253,17 +264,17 @@ def test_one_that_cannot_be_read_is_said_in_its_place_and_stops_no_other(shelf: 
 
 
 SHARES = [
-    # most characters, how many of Short (100), Middle (900), Long (5000) are shown
+    # most bytes, how many of Short (100), Middle (900), Long (5000) are shown
     (6000, [100, 900, 5000]),
     (2000, [100, 900, 1000]),
     (1500, [100, 700, 700]),
-    (1000, [100, 450, 450]),
+    (1000, [100, 440, 440]),
 ]
 
 
 @pytest.mark.parametrize(("most", "shown"), SHARES)
 def test_what_short_notes_leave_goes_to_the_long_ones(shelf: Path, most: int, shown: list[int]) -> None:
-    texts, data = read_many(shelf, "Long", "Short", "Middle", max_characters=most)
+    texts, data = read_many(shelf, "Long", "Short", "Middle", max_tokens=most // 4)
     notes = {note["name"]: note for note in data["notes"]}
     assert [len(notes[name]["content"]) for name in ("Short", "Middle", "Long")] == shown
     for name, size in {"Short": 100, "Middle": 900, "Long": 5000}.items():

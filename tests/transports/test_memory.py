@@ -113,7 +113,7 @@ def many_read_nothing(server: Server) -> Iterator[None]:
     for _ in range(20 * TIMES):
         client = Client(server)
         yield
-        client.send("tools/call", call("read_note", path="Huge", max_characters=10_000_000))
+        client.send("tools/call", call("read_note", path="Huge", max_tokens=2_500_000))
 
 
 def many_leave_streams(server: Server) -> Iterator[None]:
@@ -136,7 +136,7 @@ def many_read_notes(server: Server) -> Iterator[None]:
         client = Client(server)
         client.open()
         for number in range(4):
-            client.ask("tools/call", call("read_note", path=f"Big {number}", max_characters=MB))
+            client.ask("tools/call", call("read_note", path=f"Big {number}", max_tokens=MB // 4))
         client.leave()
         yield
 
@@ -176,7 +176,7 @@ def test_what_clients_have_a_server_keep_is_bounded_all_together(
     warm = Client(server)
     warm.open()
     for _ in range(3):
-        status, body = warm.ask("tools/call", call("read_note", path="Big 0", max_characters=MB))
+        status, body = warm.ask("tools/call", call("read_note", path="Big 0", max_tokens=MB // 4))
         assert status == 200
         assert len(body) > 2 * MB
     before = server.counts()["bytes"]

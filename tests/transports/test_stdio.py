@@ -256,7 +256,7 @@ def test_pipes_that_do_not_block_lose_nothing(vault: Path) -> None:
         # By now the server has found its input empty at least once.
         params = {
             "name": "read_note",
-            "arguments": {"path": "Long", "max_characters": len(long)},
+            "arguments": {"path": "Long", "max_tokens": len(long)},
             "_meta": {
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientCapabilities": {},

@@ -25,7 +25,7 @@ SAID_ONCE = frozenset((NOTE_NAME, FOLDER, LIMIT, IF_MATCH, DRY_RUN, CURSOR, VAUL
 _NOT_LISTED = {
     "search_notes": ("exact_total", "max_tokens"),
     "find_notes": ("alias",),
-    "read_notes": ("max_characters",),
+    "read_notes": ("max_tokens",),
     "list_links": ("depth", "direction"),
     "query_base": ("block", "this", "max_tokens"),
     "create_note": ("beside", "allow_broken"),

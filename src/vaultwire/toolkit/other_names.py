@@ -58,7 +58,6 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "folder": ("directory", "dir", "folder_path", "in_folder"),
     "limit": (*_COUNTS, "max_results"),
     "max_results": (*_COUNTS, "limit"),
-    "max_characters": ("max_chars", "max_length"),
     "modified_after": ("since", "after"),
     "modified_before": ("until", "before"),
     "sort": ("sort_by", "order_by"),

@@ -14,6 +14,8 @@ MAX_FILES_SHOWN = 50
 MAX_FILES_TOLD = 12  # in the text, where each costs tokens
 _THOUSAND = 1000
 _FEW = 10  # of these the part behind the point says something
+# English has about four bytes a token, scripts of three bytes a character about three.
+_BYTES_A_TOKEN = 4
 _MAX_SHOWN = 200  # characters of a line or value
 
 
@@ -36,6 +38,19 @@ def byte_size(number: int) -> str:
 def shortened(text: str) -> str:
     """Return a line or value to show, cut if it is long: it may be a whole text."""
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
+
+
+def rough_tokens(text: str) -> int:
+    """Return about how many tokens a text has. English has about four bytes a token; each model counts differently."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_A_TOKEN)
+
+
+def first_tokens(text: str, tokens: int) -> str:
+    """Return the text, or as much of its beginning as has so many tokens, roughly counted."""
+    most = tokens * _BYTES_A_TOKEN
+    beginning = text[:most]
+    encoded = beginning.encode("utf-8", "surrogatepass")
+    return beginning if len(encoded) <= most else encoded[:most].decode("utf-8", "ignore")
 
 
 def text_blocks(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated, NotRequired, TypedDict
 from vaultwire.markdown.parsed_note import Span
 from vaultwire.toolkit.phrases import text_blocks
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.tools.reading import DEFAULT_CHARACTERS, MaxCharacters, Piece
+from vaultwire.tools.reading import DEFAULT_TOKENS, MaxTokens, Piece
 from vaultwire.vault.days import named
 from vaultwire.vault.links.sections import line_count
 from vaultwire.vault.settings.periodic_notes import ADJECTIVES
@@ -38,7 +38,7 @@ def daily_note(
     progress: Progress,
     /,
     day: Annotated[str, Bounds(1, 100)] = "today",
-    max_characters: MaxCharacters = DEFAULT_CHARACTERS,
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Outcome[DailyNoteFound]:
     """Read the note of a day, week, month, quarter or year, where the person's settings in Obsidian say.
 
@@ -61,7 +61,7 @@ def daily_note(
     texts: list[str] = []
     if found.exists:
         note = vault.read(found.path, progress)
-        piece = Piece.of(note, Span(1, line_count(note.text)), max_characters)
+        piece = Piece.of(note, Span(1, line_count(note.text)), max_tokens)
         data["content"] = piece.text
         data["etag"] = piece.etag
         texts = text_blocks(piece.text)

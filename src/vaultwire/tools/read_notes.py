@@ -12,8 +12,8 @@ from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.attachments import MOST_SHOWN_BYTES
 from vaultwire.tools.daily import daily_note
 from vaultwire.tools.reading import (
-    DEFAULT_CHARACTERS,
-    MaxCharacters,
+    DEFAULT_TOKENS,
+    MaxTokens,
     OneOfMany,
     Part,
     ReadMany,
@@ -27,7 +27,7 @@ from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 # The least that is shown of each of several notes.
-_LEAST_CHARACTERS = 1_000
+_LEAST_TOKENS = 250
 # Two months of daily notes.
 _MAX_NOTES = 62
 _MAX_DAYS_NAMED = 10
@@ -42,7 +42,7 @@ def read_notes(
     section: Annotated[str | None, Bounds(1, 1000)] = None,
     lines: Annotated[str | None, Bounds(1, 30)] = None,
     part: Part = "all",
-    max_characters: MaxCharacters = DEFAULT_CHARACTERS,
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Outcome[ReadMany]:
     """Read notes, or a part of them; each comes with its etag.
 
@@ -53,13 +53,13 @@ def read_notes(
         section: Heading ("Plan#Next") or block ("^id").
         lines: "10-20", "10-" or "10".
         part: "outline" has headings with their lines, tags, numbers of links and tasks.
-        max_characters: Read at most this much of all together.
+        max_tokens: Read at most this much of all together, roughly counted.
     """
     paths, days = _with_days(vault, progress, paths)
     if days:
-        read = _read_all(vault, progress, paths, section, lines, part, max_characters) if paths else _nothing()
+        read = _read_all(vault, progress, paths, section, lines, part, max_tokens) if paths else _nothing()
         return Outcome([*read.texts, *days], read.data)
-    return _read_all(vault, progress, paths, section, lines, part, max_characters)
+    return _read_all(vault, progress, paths, section, lines, part, max_tokens)
 
 
 def _nothing() -> Outcome[ReadMany]:
@@ -148,15 +148,15 @@ def _read_all(
     section: str | None,
     lines: str | None,
     part: Part,
-    max_characters: int,
+    max_tokens: int,
 ) -> Outcome[ReadMany]:
     if len(paths) == 1:
-        outcome = _read(vault, progress, paths[0], section, lines, part, max_characters)
+        outcome = _read(vault, progress, paths[0], section, lines, part, max_tokens)
         return Outcome(outcome.texts, ReadMany(notes=[_one(paths[0], outcome.data)], read=1, cut=0), outcome.more)
     is_whole = part == "all" and not section and not lines
     if is_whole and not any(_is_attachment(vault, progress, path) for path in paths):
-        return read_many(vault, progress, [_day_or_name(vault, progress, path) for path in paths], max_characters)
-    limit = max(max_characters // len(paths), _LEAST_CHARACTERS)
+        return read_many(vault, progress, [_day_or_name(vault, progress, path) for path in paths], max_tokens)
+    limit = max(max_tokens // len(paths), _LEAST_TOKENS)
     notes: list[OneOfMany] = []
     texts: list[str] = []
     more: list[Mapping[str, Any]] = []

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.toolkit.argument_types import Name
-from vaultwire.toolkit.phrases import counted, iso_time, text_blocks
+from vaultwire.toolkit.phrases import counted, first_tokens, iso_time, rough_tokens, text_blocks
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.attachments import show_attachment
 from vaultwire.vault.disk.etags import part_etag
@@ -17,10 +17,12 @@ from vaultwire.vault.value_types import Note, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 Part = Literal["all", "outline", "frontmatter"]
-MaxCharacters = Annotated[int, Bounds(1_000, 10_000_000), "Read at most this much; the result says where to go on."]
+MaxTokens = Annotated[
+    int, Bounds(250, 2_500_000), "Read at most this much, roughly counted; the result says where to go on."
+]
 
-# Ten times a long note, about 12,000 tokens of English: clients accept such a result, and a model can read it.
-DEFAULT_CHARACTERS = 50_000
+# Ten times a long note: clients accept such a result, and a model can read it.
+DEFAULT_TOKENS = 12_500
 
 
 class ReadNote(TypedDict):
@@ -74,18 +76,18 @@ class Piece(NamedTuple):
 
     @classmethod
     def of(cls, note: Note, span: Span, limit: int, total: int | None = None) -> Piece:
-        """Return these lines of the note, at most ``limit`` characters.
+        """Return these lines of the note, at most ``limit`` tokens.
 
         With ``total``, the lines of the whole note, ``note.text`` is only the text of these lines, or its beginning.
         """
         text = note.text if total else _text_of(note, span)
         total = total or line_count(note.text)
         is_whole = span == (1, total)
-        is_cut = len(text) > limit
+        beginning = first_tokens(text, limit)
+        is_cut = len(beginning) < len(text)
         if is_cut:
             # At the end of a line, if there is one: the next call can continue there.
-            end = text.rfind("\n", 0, limit) + 1 or limit
-            text, is_whole = text[:end], False
+            text, is_whole = beginning[: beginning.rfind("\n") + 1 or None], False
         last_line = span.first + line_count(text) - 1
         facts = f"{note.path}, {counted(note.size, 'byte')}, "
         etag = note.etag if is_whole else part_etag(note.etag)
@@ -95,13 +97,9 @@ class Piece(NamedTuple):
         if not text.strip():
             notices.append("The note is empty." if is_whole else "Only empty lines there.")
         if is_cut and text.endswith("\n"):
-            notices.append(
-                f"Cut at {limit} characters: read on with lines '{last_line + 1}-{span.last}' of read_notes."
-            )
+            notices.append(f"Cut at {limit} tokens: read on with lines '{last_line + 1}-{span.last}' of read_notes.")
         elif is_cut:
-            notices.append(
-                f"Cut inside line {last_line} at {limit} characters: give read_notes a larger max_characters."
-            )
+            notices.append(f"Cut inside line {last_line} at {limit} tokens: give read_notes a larger max_tokens.")
         if note.waits_as:
             notices.append(f"This text waits as proposal {note.waits_as}: it is not on the disk yet.")
         notices += [f"Problem: {problem}" for problem in note.problems]
@@ -117,7 +115,7 @@ def read_note(
     section: Annotated[str | None, Bounds(1, 1000)] = None,
     lines: Annotated[str | None, Bounds(1, 30)] = None,
     part: Part = "all",
-    max_characters: MaxCharacters = DEFAULT_CHARACTERS,
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Outcome[ReadNote]:
     """Read a note: all of it, one section, some lines, or only its headings or properties.
 
@@ -144,12 +142,10 @@ def read_note(
         )
     attachment = vault.find_attachment(path, progress)
     if attachment is not None:
-        return _attachment(
-            vault, attachment, lines, [name for name in given if name != "lines"], max_characters, progress
-        )
+        return _attachment(vault, attachment, lines, [name for name in given if name != "lines"], max_tokens, progress)
     note, span = vault.read_part(path, section, lines, progress)
     if part == "outline":
-        return _outline(note, span, max_characters)
+        return _outline(note, span, max_tokens)
     if part == "frontmatter":
         end = parse_frontmatter(note.text).end
         if not end:
@@ -159,7 +155,7 @@ def read_note(
                 data,
             )
         span = Span(1, line_count(note.text[:end]))
-    return _piece(note, span, max_characters)
+    return _piece(note, span, max_tokens)
 
 
 @tool(title="Read many notes", time_class="search", read_only=True)
@@ -168,13 +164,13 @@ def read_many(
     progress: Progress,
     /,
     paths: Annotated[list[Name], Bounds(1, 50)],
-    max_characters: MaxCharacters = DEFAULT_CHARACTERS,
+    max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Outcome[ReadMany]:
     """Read several notes at once. If one cannot be read, its place says why; the others are read all the same.
 
     Args:
         paths: The notes, each named as for read_note; "Note#Heading" reads only that section.
-        max_characters: Read at most this much of all together. Long notes are cut to the same length, short ones come
+        max_tokens: Read at most this much of all together. Long notes are cut to the same length, short ones come
             whole; the result says where to go on with read_note.
     """
     read: list[tuple[Note, Span, int] | VaultError] = []
@@ -187,9 +183,9 @@ def read_many(
             read.append(error)
         else:
             # Keep only what can be shown: fifty of the largest notes would need too much memory.
-            shown = _text_of(note, span)[: max_characters + 1]
+            shown = first_tokens(_text_of(note, span), max_tokens + 1)
             read.append((note._replace(text=shown), span, line_count(note.text)))
-    limit = _share([len(each[0].text) for each in read if isinstance(each, tuple)], max_characters)
+    limit = _share([rough_tokens(each[0].text) for each in read if isinstance(each, tuple)], max_tokens)
     notes: list[OneOfMany] = []
     texts: list[str] = []
     cut = 0
@@ -234,7 +230,7 @@ def _share(lengths: list[int], total: int) -> int:
 
 
 def _attachment(
-    vault: Vault, path: VaultPath, lines: str | None, parts: list[str], max_characters: int, progress: Progress
+    vault: Vault, path: VaultPath, lines: str | None, parts: list[str], max_tokens: int, progress: Progress
 ) -> Outcome[ReadNote]:
     """Return an attachment: text or a PDF as the lines of a note, a picture or recording as a block of its own."""
     if parts:
@@ -242,12 +238,12 @@ def _attachment(
     shown = show_attachment(vault, path, progress)
     if isinstance(shown, Note):
         total = line_count(shown.text)
-        return _piece(shown, line_span(path, total, lines) if lines else Span(1, total), max_characters)
+        return _piece(shown, line_span(path, total, lines) if lines else Span(1, total), max_tokens)
     return Outcome([shown.facts], _facts(shown.note, "", shown.note.etag), [shown.block])
 
 
-def _piece(note: Note, span: Span, max_characters: int) -> Outcome[ReadNote]:
-    piece = Piece.of(note, span, max_characters)
+def _piece(note: Note, span: Span, max_tokens: int) -> Outcome[ReadNote]:
+    piece = Piece.of(note, span, max_tokens)
     data = _facts(note, piece.text, piece.etag)
     data["first_line"], data["last_line"] = piece.first_line, piece.last_line
     return Outcome([*text_blocks(piece.text), "\n".join([piece.facts, *piece.notices])], data)
@@ -265,7 +261,7 @@ def _facts(note: Note, content: str, etag: str) -> ReadNote:
     )
 
 
-def _outline(note: Note, span: Span, max_characters: int) -> Outcome[ReadNote]:
+def _outline(note: Note, span: Span, max_tokens: int) -> Outcome[ReadNote]:
     built = parse_structure(note.path, note.text)
     shown = [entry for entry in built.outline if span.first <= entry.line <= span.last]
     text = "".join(f"{'#' * entry.level} {entry.text}  ({entry.line}-{entry.last_line})\n" for entry in shown)
@@ -277,7 +273,8 @@ def _outline(note: Note, span: Span, max_characters: int) -> Outcome[ReadNote]:
     notices = [f"({note.path}, outline, {', '.join(facts)}, etag {etag})"]
     if not text:
         notices.append("The note has no headings.")
-    elif len(text) > max_characters:
-        text = text[: text.rfind("\n", 0, max_characters) + 1]
-        notices.append(f"Cut at {max_characters} characters: give a larger max_characters.")
+    elif rough_tokens(text) > max_tokens:
+        beginning = first_tokens(text, max_tokens)
+        text = beginning[: beginning.rfind("\n") + 1]
+        notices.append(f"Cut at {max_tokens} tokens: give a larger max_tokens.")
     return Outcome([*([text] if text else []), "\n".join(notices)], _facts(note, text, etag))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, page_of, page_text, position_of
-from vaultwire.toolkit.phrases import counted
+from vaultwire.toolkit.phrases import counted, rough_tokens
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.value_types import Found, Hit, Progress
 from vaultwire.vault.vault import Vault
@@ -15,8 +15,6 @@ from vaultwire.vault.vault import Vault
 if TYPE_CHECKING:
     from vaultwire.vault.search_help import SearchHelp
 
-# English has about four bytes a token, scripts of three bytes a character about three. Each model counts differently.
-_BYTES_A_TOKEN = 4
 _WORDS_SHOWN = 5  # of those that a note lacks
 
 
@@ -169,13 +167,13 @@ def _counted(found: Found, query: str, place: str) -> list[str]:
 def _as_text(hits: list[Hit], max_tokens: int) -> list[str]:
     """Return the first of the notes with their lines, as far as they take no more tokens; at least one."""
     texts: list[str] = []
-    left = max_tokens * _BYTES_A_TOKEN
+    left = max_tokens
     for hit in hits:
         missing = f" (lacks: {_listed(hit.missing)})" if hit.missing else ""
         unshown = hit.matches - len(hit.lines)
         more = f" (+{unshown} more lines)" if unshown > 0 else ""
         text = "\n".join([f"{hit.path}{missing}{more}", *[f"  {number}: {line}" for number, line in hit.lines]])
-        left -= len(text.encode()) - len(hit.lines)
+        left -= rough_tokens(text)
         if left < 0 and texts:
             break
         texts.append(text)

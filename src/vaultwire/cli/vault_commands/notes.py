@@ -18,7 +18,7 @@ from vaultwire.cli.vault_commands.calling import (
 )
 
 _NOT_THERE = "FILE_NOT_FOUND"
-_WHOLE = 10_000_000  # the most that the tool gives
+_WHOLE = 2_500_000  # the most that the tool gives
 
 
 def add_read(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +45,7 @@ def read(options: argparse.Namespace) -> int:
         parts = {"section": options.section, "lines": options.lines, "part": options.part}
         asked = {name: value for name, value in parts.items() if value is not None}
         try:
-            text, data = calls.call("read_note", path=options.note, max_characters=_WHOLE, **asked)
+            text, data = calls.call("read_note", path=options.note, max_tokens=_WHOLE, **asked)
         except FailedCallError as error:
             if error.code != _NOT_THERE:
                 raise
@@ -65,7 +65,7 @@ def read(options: argparse.Namespace) -> int:
 
 def _read_days(calls: Calls, options: argparse.Namespace, asked: dict[str, str]) -> int:
     """Print the notes of a day or longer time, of several each below its path. Fails as for a note if it names no time."""
-    text, data = calls.call("read_notes", paths=[options.note], max_characters=_WHOLE, **asked)
+    text, data = calls.call("read_notes", paths=[options.note], max_tokens=_WHOLE, **asked)
     read = [note for note in data["notes"] if "content" in note]
     failed = [
         f"There is no note of {note['name']!r} yet; it would be {note['path']!r}."
