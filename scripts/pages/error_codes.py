@@ -78,6 +78,11 @@ ERROR_CODES: dict[str, tuple[ErrorCode, ...]] = {
             "WRITE_FAILED", "The disk refused: full, read-only, in use. Nothing was changed.", "See the message."
         ),
         ErrorCode(
+            "TOO_MANY_WAITING",
+            "So many changes wait for the person that no more may. Nothing was changed.",
+            "Decide some at the desk, or let the client withdraw some with `pending_changes`.",
+        ),
+        ErrorCode(
             "JOURNAL_FAILED",
             "The change could not be put on record, so it was not made.",
             "Make room in the state folder, or set VAULTWIRE_STATE to another one.",

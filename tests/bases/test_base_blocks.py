@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultwire.bases.base_blocks import BlockError, base_blocks, edit_block, edit_blocks
+from vaultwire.bases.base_blocks import Block, BlockError, base_blocks, edit_block, edit_blocks
 from vaultwire.markdown.edits import to_plain
 
 
-def _added(text: str) -> str:
-    return f"{text}\nnew: 1" if text else "new: 1"
+def _added(block: Block) -> str:
+    return f"{block.text}\nnew: 1" if block.text else "new: 1"
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_an_edit_writes_its_own_lines_only(note: str, after: str) -> None:
 
 def test_a_blank_line_at_the_end_of_a_block_stays() -> None:
     note = "```base\na: 1\n\n```\n"
-    assert edit_block(note, 1, lambda text: text.replace("1", "2")) == "```base\na: 2\n\n```\n"
+    assert edit_block(note, 1, lambda block: block.text.replace("1", "2")) == "```base\na: 2\n\n```\n"
 
 
 @pytest.mark.parametrize("mark", ["```", "~~~", "  ````"])
@@ -55,7 +55,7 @@ def test_line_ends_that_were_converted_twice_are_refused() -> None:
 
 def test_a_block_without_a_change_may_have_lines_that_begin_otherwise() -> None:
     note = "> ```base\n>a: 1\n> b: 2\n> ```\n\n```base\nc: 1\n```\n"
-    after = edit_blocks(note, lambda text: text.replace("c", "d"))
+    after = edit_blocks(note, lambda block: block.text.replace("c", "d"))
     assert after == note.replace("c: 1", "d: 1")
     with pytest.raises(BlockError, match="block 1 that do not begin alike"):
         edit_blocks(note, _added)
@@ -78,8 +78,8 @@ def test_lines_that_stay_are_kept_to_the_byte(blocks: list[tuple[str, str, list[
     number = data.draw(st.integers(1, len(found)))
     place = data.draw(st.integers(0, found[number - 1].size))
 
-    def edit(text: str) -> str:
-        lines = text.split("\n") if found[number - 1].size else []
+    def edit(block: Block) -> str:
+        lines = block.text.split("\n") if found[number - 1].size else []
         return "\n".join([*lines[:place], "new: 1", *lines[place:]])
 
     after = edit_block(note, number, edit).split("\n")

@@ -18,6 +18,9 @@ import yaml
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire import __version__
 from vaultwire.cli import client_config
+from vaultwire.vault.changes.change import Author, Write
+from vaultwire.vault.holding.proposals import ROOM_OF_CLIENT
+from vaultwire.vault.value_types import VaultPath
 
 VAULT = """
 === Home.md
@@ -46,7 +49,7 @@ def vault(tmp_path: Path) -> Path:
     return write_vault(tmp_path / "my vault", VAULT)
 
 
-@pytest.mark.parametrize("command", ["stdio", "doctor", "client-config cursor"])
+@pytest.mark.parametrize("command", ["stdio", "check", "client-config cursor"])
 def test_a_vault_that_is_not_named_is_one_clear_line_and_exit_code_2(command: str) -> None:
     finished = run(*command.split())
     assert finished.returncode == 2
@@ -62,6 +65,54 @@ def test_a_vault_that_is_not_there_is_one_clear_line_and_exit_code_2(command: st
     assert finished.returncode == 2
     assert finished.stderr.count("\n") == 1
     assert "nowhere does not exist" in finished.stderr
+
+
+def test_doctor_without_a_vault_checks_the_computer() -> None:
+    finished = run("doctor")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout.startswith("Environment\n")
+    assert "Vault\n" not in finished.stdout
+    assert json.loads(run("doctor", "--json").stdout)["healthy"] is True
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["search", "Home", "--vault", "VAULT", "x"],
+        ["search", "--vault", "VAULT", "Home", "--json", "x"],
+        ["--vault", "VAULT", "search", "Home", "x", "--json"],
+        ["--json", "--vault", "VAULT", "search", "Home", "x"],
+        ["--vault=VAULT", "search", "-n", "3", "Home", "x"],
+        ["search", "--vault", "VAULT", "--", "Home", "x"],
+        ["call", "search_notes", "--vault", "VAULT", "query=Home x"],
+        ["--vault", "VAULT", "call", "--json", "search_notes", "query=Home x"],
+    ],
+    ids=" ".join,
+)
+def test_options_may_stand_anywhere(arguments: list[str], tmp_path: Path) -> None:
+    vault = write_vault(tmp_path / "Notes", "=== Home.md\nHome x\n")
+    finished = run(*(word.replace("VAULT", str(vault)) for word in arguments))
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert "Home" in finished.stdout
+
+
+def test_a_vault_may_have_the_name_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_vault(tmp_path / "search", "=== Home.md\nHome x\n")
+    monkeypatch.chdir(tmp_path)
+    assert run("--vault", "search", "search", "Home", "x").stdout == "Home.md:1:Home x\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (["help"], []),
+        (["help", "search"], ["search", "--help"]),
+        (["help", "keys", "issue"], ["keys", "issue", "--help"]),
+    ],
+)
+def test_help_describes_a_command(words: list[str], same: list[str]) -> None:
+    assert (run(*words).returncode, run(*words).stdout) == (0, run(*same).stdout)
+    assert "Did you mean search" in run("help", "serach").stderr
 
 
 def test_a_file_is_no_vault(vault: Path) -> None:
@@ -169,6 +220,17 @@ def test_doctor_finds_a_healthy_vault_healthy(vault: Path) -> None:
     assert "  ! " not in finished.stdout
     is_slow = "  ~ spawn to initialize" in finished.stdout  # where the computer has much to do
     assert finished.stdout.endswith("say what could be better.\n" if is_slow else "All is well.\n")
+
+
+def test_doctor_says_what_waits_and_of_whom_hardly_any_more_can(vault: Path, tmp_path: Path) -> None:
+    holding = open_vault(vault, state=tmp_path / "state").holding
+    for number in range(round(0.9 * ROOM_OF_CLIENT.number)):
+        holding.hold("write", Author("claude", "write_note"), [Write(VaultPath(f"{number}.md"), None, b"x")])
+    holding.hold("write", Author("codex", "write_note"), [Write(VaultPath("N.md"), None, b"x")])
+    told = run("doctor", "--vault", str(vault), VAULTWIRE_STATE=str(tmp_path / "state")).stdout
+    assert "181 changes wait for you" in told
+    assert "  ~ 180 changes of claude wait" in told
+    assert "of codex" not in told
 
 
 def test_doctor_says_what_each_extra_does_and_how_to_add_it(vault: Path, tmp_path: Path) -> None:

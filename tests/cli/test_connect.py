@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -113,4 +114,14 @@ def test_over_tls_the_server_is_known_by_a_file_of_certificates(
         with Relay(url, VAULTWIRE_KEY="vw_k") as relay:  # nobody vouches for it: no second try, and no key to it
             relay.post("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
             assert "certificate cannot be trusted" in relay.receive()["error"]["message"]
-            assert relay.close() == (0, b"", b"")
+            code, rest, said = relay.close()
+            assert (code, rest, b"no server was reached" in said) == (1, b"", True)
+
+
+def test_connecting_to_nobody_ends_with_1() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as once:
+        port = once.getsockname()[1]
+    command = [sys.executable, "-m", "vaultwire", "connect", f"http://127.0.0.1:{port}"]
+    finished = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert finished.stderr == f"vaultwire: no server was reached at http://127.0.0.1:{port}\n"

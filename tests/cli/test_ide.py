@@ -313,7 +313,7 @@ def test_a_diff_is_accepted_at_the_desk_written_by_the_client_on_record_and_undo
 
 def test_a_bridge_shows_the_link_of_the_desk_that_runs_already(tmp_path: Path, vaults: tuple[Path, Path]) -> None:
     with running(tmp_path, "serve", "--port", "0", "--vault", str(vaults[0])) as server:
-        at = read_until(server, "vaultwire serves").rsplit(" ", 1)[1].strip()
+        at = read_until(server, "vaultwire serves").rsplit(" ", 1)[1].strip().removesuffix("/mcp")
         with running(tmp_path, "ide", "--no-browser", "--vault", str(vaults[0])) as process:
             assert read_until(process, "Open the desk").split(": ")[1].startswith(f"{at}/desk/enter?code=")
 

@@ -155,6 +155,16 @@ def test_ide_says_what_clients_sent_as_text(vault: Path, tmp_path: Path) -> None
     assert_plain(said.decode())
 
 
+@pytest.mark.parametrize(
+    "asked", ["show 1", "undo 1", "call read_notes paths=New", "call show_change change=1", "search All"]
+)
+def test_a_pipe_may_lead_to_a_terminal(vault: Path, tmp_path: Path, asked: str) -> None:
+    where = ["--vault", str(vault)]
+    state = {"VAULTWIRE_STATE": str(tmp_path / "state")}
+    assert run("call", "write_note", "path=New", f"content=All {EVIL}", *where, **state)[0] == 0
+    assert run(*asked.split(" "), *where, **state)[0] == 0
+
+
 def test_what_people_write_stays_as_it_is() -> None:
     for text in (
         "Größe",

@@ -133,12 +133,28 @@ def test_a_base_is_printed_in_every_format(run: Run, vault: Path) -> None:
     assert 'hasTag("project")' in run("base", "Projects", "--explain", "Home").out
 
 
+def test_base_alone_lists_the_bases(run: Run, vault: Path) -> None:
+    assert (run("base").code, run("base").out) == (1, "")
+    for path in ("Projects.base", "Projects/Other.base"):
+        (vault / path).write_text(BASE)
+    assert run("base").lines == ["Projects.base", "Projects/Other.base"]
+    assert run("base", "--json").data["total"] == 2
+
+
 def test_a_base_without_rows_ends_with_1_and_a_wrong_one_with_2(run: Run, vault: Path) -> None:
     (vault / "Projects.base").write_text(BASE)
     assert run("base", "Projects", "None").code == 1
     wrong = run("base", "Projects", "Other")
     assert (wrong.code, "It has 'Projects', 'None'" in wrong.err) == (2, True)
     assert run("base", "Nothing").code == 1
+    (vault / "Projects.base").write_text("filters: size == 1 or size == 3")
+    failed = run("base", "Projects", "--format", "csv")
+    assert (failed.code, failed.lines) == (1, ["file name"])
+    assert "Unable to parse formula. (position 0)" in failed.err
+    assert run("base", "Projects", "--json").data["problems"]
+    (vault / "Projects.base").write_text("formulas: {x: file.name.year}\nviews: [{order: [file.name, formula.x]}]")
+    assert 'Cannot find "year" on type String' in run("base", "Projects").err
+    assert run("base", "Projects").code == 1
     (vault / "Projects.base").write_text("views: [a: b: c]")
     assert (run("base", "Projects").code, "line 1" in run("base", "Projects").err) == (2, True)
 
@@ -249,7 +265,7 @@ def test_lists_are_coloured_columns_at_a_terminal(show: Show, columns: int) -> N
     for command in (["tags"], ["tasks"], ["search", "oak"], ["call"]):
         shown = show(*command, columns=columns)
         assert "\x1b[" in shown.text
-        assert "\x1b[" not in show(*command, columns=columns, NO_COLOR="1").text
+        assert "\x1b[" not in show(*command, columns=columns, NO_COLOR="1").left
         assert shown.code == 0
         if command == ["call"]:
             assert max(map(len, shown.plain.splitlines())) <= columns
@@ -300,6 +316,18 @@ def test_changes_and_undo_say_what_is_wrong(run: Run) -> None:
     assert run("undo", "--since", "1h").code == 1
     source = run("mv", "Nothing", "Else")
     assert (source.code, "Nothing" in source.err) == (1, True)
+
+
+def test_undo_last_goes_back_one_change_after_the_other(run: Run, vault: Path) -> None:
+    before = snapshot(vault)
+    assert "no change that could be undone" in run("undo", "last").err
+    run("call", "create_note", "path=New 1", "content=x")
+    run("mv", "New 1", "Projects/")
+    assert run("undo", "last").code == 0
+    assert (vault / "New 1.md").exists()
+    assert run("undo", "last").code == 0
+    assert snapshot(vault) == before
+    assert run("undo", "last").code == 1
 
 
 def test_undo_since_takes_back_all_changes_of_that_time_the_latest_first(run: Run, vault: Path) -> None:

@@ -305,3 +305,20 @@ def test_a_line_comment_before_a_removed_member_does_not_swallow_what_follows(te
     new = formats.without_entry(text, "jsonc", ("a", "x"))
     assert formats.read(new, "jsonc") == expected
     assert "// first" in new
+
+
+def _nested_aliases(levels: int, width: int, form: str) -> str:
+    lines = ["a0: &a0 {x: 1}"]
+    for level in range(1, levels):
+        inner = ", ".join([f"*a{level - 1}"] * width)
+        lines.append(f"a{level}: &a{level} " + {"list": f"[{inner}]", "merge": f"{{<<: [{inner}]}}"}[form])
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("form", ["list", "merge"])
+def test_aliases_of_aliases_take_no_time(form: str) -> None:
+    for levels, width in ((12, 9), (30, 2), (200, 3)):
+        with pytest.raises(SetupError, match="aliases"):
+            formats.with_entry(_nested_aliases(levels, width, form), "yaml", ["extensions", "v"], {"x": 1})
+    few = _nested_aliases(4, 3, form)
+    assert formats.with_entry(few, "yaml", ["extensions", "v"], {"x": 1}).startswith(few)

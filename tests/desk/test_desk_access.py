@@ -122,6 +122,30 @@ def test_a_cookie_ends_after_thirty_days_and_only_the_latest_are_kept(state: Pat
     assert sign_out(desk_folder(str(state))) == 50
 
 
+def test_stale_cookies_before_it_do_not_hide_the_persons_own(state: Path) -> None:
+    access = Access(str(state))
+    cookie = access.enter_by_code(new_code(desk_folder(str(state)), access.server))
+    assert cookie is not None
+    stale = [f"{COOKIE}={cookie[:-number]}{'x' * number}" for number in range(1, 40)]
+    assert access.cookie_in("; ".join([*stale, f"{COOKIE}={cookie}", "a=b"]).encode()) == cookie
+    assert access.cookie_in("; ".join(stale).encode()) is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
+def test_no_folder_of_the_state_is_open_to_others(tmp_path: Path) -> None:
+    vault, state = write_vault(tmp_path / "vault", "=== A.md\na\n"), tmp_path / "above" / "state"
+    run(state, "keys", "issue", "me", "--desk")
+    run(state, "keys", "issue", "agent")
+    run(state, "call", "write_note", "path=B", "content=b", "--vault", str(vault))
+    folders = [each for each in (state.parent, *state.parent.rglob("*")) if each.is_dir()]
+    assert len(folders) > 5
+    assert {oct(each.stat().st_mode & 0o777) for each in folders} == {"0o700"}
+    for folder in (state, state / "desk"):  # as an earlier version left them
+        folder.chmod(0o755)
+    Access(str(state))
+    assert {oct(each.stat().st_mode & 0o777) for each in (state, state / "desk")} == {"0o700"}
+
+
 def test_no_secret_is_on_the_disk_in_clear_or_readable_by_others(vault: Path, state: Path) -> None:
     access = Access(str(state))
     code = new_code(desk_folder(str(state)), access.server)
@@ -165,17 +189,22 @@ def test_a_key_of_the_desk_opens_the_desk_only_and_an_agents_key_does_not(vault:
         run(state, "keys", "revoke", "me")
         assert read(server, cookie).status == 401
         assert [give("vw_wrong").status for _ in range(11)][-1] == 429
+        assert (
+            give(run(state, "keys", "issue", "me", "--desk").strip()).status == 303
+        )  # somebody else's tries stop nobody
 
 
-def test_wrong_keys_can_be_given_again_after_a_minute() -> None:
+def test_wrong_keys_are_counted_by_the_address_and_for_a_minute() -> None:
     now = [0.0]
     attempts = Attempts(lambda: now[0])
-    for _ in range(10):
-        assert attempts.may_try()
-        attempts.failed()
-    assert not attempts.may_try()
+    assert [attempts.failed("192.0.2.1") for _ in range(11)] == [False] * 10 + [True]
+    assert not attempts.failed("192.0.2.2")
+    assert [attempts.failed(f"2001:db8::{number}") for number in range(1, 12)] == [False] * 10 + [True]  # one network
     now[0] = 60.0
-    assert attempts.may_try()
+    assert not attempts.failed("192.0.2.1")
+    for number in range(2_000):  # as many addresses as there are: they need a bounded memory
+        attempts.failed(f"10.0.{number // 250}.{number % 250}")
+    assert len(attempts._failed) == 1000
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -235,6 +264,22 @@ def test_only_the_files_of_the_page_are_served(vault: Path, state: Path) -> None
         assert (again.status, again.body) == (304, b"")
         for path in ("../access.py", "..%2faccess.py", "%2e%2e/access.py", "/etc/passwd", "", "index.html", "vendor"):
             assert server.request("GET", f"/desk/assets/{path}").status == 404, path
+
+
+@pytest.mark.parametrize("command", ["desk --no-browser", "serve"])
+@pytest.mark.parametrize("port", [65536, 22222222, -1])
+def test_a_number_that_is_no_port_is_refused(vault: Path, state: Path, command: str, port: int) -> None:
+    finished = subprocess.run(
+        [sys.executable, "-m", "vaultwire", *command.split(), "--vault", str(vault), f"--port={port}"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "VAULTWIRE_STATE": str(state)},
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert f"--port must be from 0 (any free one) to 65535, got {port}" in finished.stderr
 
 
 def test_no_desk_means_no_desk(vault: Path, state: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_change_is_listed_shown_kept_and_undone(server: Serving, vault: Path) 
 def test_a_hunk_a_text_lines_and_the_rendered_note_can_be_asked_for(server: Serving, vault: Path) -> None:
     edit(server)
     desk = Desk(server, vault)
-    assert desk.get("text", id="c1", file=0).json == {"text": "# Plan\n1\ntwo\n"}
+    assert desk.get("text", id="c1", file=0).json["text"] == "# Plan\n1\ntwo\n"
     assert desk.get("rendered", id="c1", file=0, side="old").json["tree"]
     assert "rows" in desk.get("lines", id="c1", file=0, **{"from": 1, "to": 2}).json
     assert desk.get("hunks", id="c1", file=0, **{"from": 0}).status == 200

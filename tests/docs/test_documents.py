@@ -14,6 +14,7 @@ import pytest
 from support.vaults import snapshot, write_vault
 from vaultwire.app.engine import load_tools
 from vaultwire.client_setup.clients import CLIENTS
+from vaultwire.distribution import REPOSITORY
 from vaultwire.toolkit.tool_sets import STANDARD
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +50,7 @@ def test_the_readme_shows_commands() -> None:
 def test_a_command_that_is_printed_works(document: str, command: str, tmp_path: Path) -> None:
     notes = write_vault(tmp_path / "Notes", VAULT)
     before = snapshot(notes)
+    (tmp_path / "policy.toml").write_bytes((ROOT / "docs" / "policy.example.toml").read_bytes())
     for client in (".config/Claude", ".cursor", ".codex"):  # they were started once
         (tmp_path / client).mkdir(parents=True)
     if command.startswith("make "):
@@ -79,6 +81,32 @@ def test_a_command_that_is_printed_works(document: str, command: str, tmp_path: 
 def test_a_link_to_a_file_of_ours_leads_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text(encoding="utf-8")):
         assert (document.parent / target).exists(), target
+
+
+# People of examples. Any other home is that of somebody who wrote here, and so is a folder of a computer that builds this.
+OF_EXAMPLES = "A%20B|ada|ana|ann|J[^/]*rg|[Mm]e|person|you"
+PATH_OF_A_MACHINE = re.compile(
+    rf"(?<![\w.~$}}-])/(?:(?:home|Users)/(?!(?:{OF_EXAMPLES})\b)\w|(?:root|work|farm|builds?)/\w)"
+)
+
+
+def test_no_file_holds_a_path_of_the_computer_it_was_written_on() -> None:
+    assert PATH_OF_A_MACHINE.search("x = Path('/home/kim/vault')")
+    assert PATH_OF_A_MACHINE.search('"/work/notes"')
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("this is no clone, so nobody says which files are the project's")
+    texts = {
+        name: (ROOT / name).read_text(encoding="utf-8", errors="replace")
+        for name in listed.stdout.split("\0")
+        if name and (ROOT / name).is_file() and Path(name) != Path(__file__).relative_to(ROOT)
+    }
+    hits = {name: found[0] for name, text in texts.items() if (found := PATH_OF_A_MACHINE.search(text))}
+    assert hits == {}
+
+
+def test_the_readme_says_where_to_clone_from() -> None:
+    assert f"git clone {REPOSITORY}`" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_readme_stays_short_and_counts_the_tools() -> None:

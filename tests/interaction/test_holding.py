@@ -55,8 +55,12 @@ def test_a_held_write_waits_and_the_agent_hears_of_the_refusal_once(
     assert not result["isError"]
     assert "This waits for the person: proposal 1" in _text(result)
     assert snapshot(vault) == before
-    again = _call(client, "create_note", path="New.md", content="other")
-    assert "Proposal 1 on the same file still waits" in _text(again)
+    taken = _call(client, "create_note", path="New.md", content="other")
+    assert taken["isError"]
+    assert "waits as proposal 1" in _text(taken)
+    assert "This text waits as proposal 1" in _text(_call(client, "read_note", path="New"))
+    again = _call(client, "write_note", path="New.md", content="other", mode="overwrite")
+    assert "It builds on your proposal 1." in _text(again)
     shown = _text(_call(client, "create_note", path="Dry.md", content="text", dry_run=True))
     assert "waits for the person" not in shown
     assert "2 changes of yours wait" in _text(_call(client, "pending_changes"))
@@ -65,7 +69,9 @@ def test_a_held_write_waits_and_the_agent_hears_of_the_refusal_once(
     assert "The person refused proposal 1" in news
     assert "not like this" in news
     assert "refused" not in _text(_call(client, "read_note", path="Welcome.md"))
-    change = desk().accept(2, {0: b"mine\n"})
+    holding = desk()
+    (second,) = holding.waiting()
+    change = holding.accept(2, {0: b"mine\n"}, basis=holding.rebased(second).basis)
     failed = _call(client, "read_note", path="Nowhere.md")
     assert failed["isError"]
     assert "with edits of their own" in _text(failed)

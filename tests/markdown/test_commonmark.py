@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from vaultwire.markdown.block_parser import _BlockParser, read_body
+from vaultwire.markdown.block_parser import BlockParser, read_body
 from vaultwire.markdown.parsed_note import Heading, Span
 
 COMMONMARK = MarkdownIt("commonmark").disable(["html_block", "entity", "reference"])
@@ -58,7 +58,7 @@ _OTHER = (
 )
 
 
-class _Lazy(_BlockParser):
+class _Lazy(BlockParser):
     """Notes whether a line that begins as a block does goes on with a paragraph, as it is indented too far to begin one and
     not far enough for the item. CommonMark 0.31, "Paragraph continuation text", says so; markdown-it ends some of them.
     """

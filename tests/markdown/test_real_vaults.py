@@ -40,8 +40,8 @@ NOTES = [
     ("> quote\n===\n- item\n===", Held(), COMMONMARK),  # text that goes on
     ("> Title\n> ===", Held(), "obsidian: the outline has no headings of quotes"),
     ("a | b\n--- | ---\nc\n---", Held([]), "GFM 0.29, Tables"),
-    ("[x]: y.md\n===\n\n[^1]: note\n---", Held(), "CommonMark 0.31, Link reference definitions"),
-    ("[x]: y.md\nTitle\n===", Held([(1, "Title", 2, 1)]), "CommonMark 0.31, Link reference definitions"),
+    ("[x]: y.md\n===\n\n[^1]: note\n---", Held(links=["y.md"]), "CommonMark 0.31, Link reference definitions"),
+    ("[x]: y.md\nTitle\n===", Held([(1, "Title", 2, 1)], ["y.md"]), "CommonMark 0.31, Link reference definitions"),
     ("---\na: b\n---\nTitle\n---", Held([(2, "Title", 4, 1)]), COMMONMARK),
     ("```\nTitle\n===\n```", Held(), COMMONMARK),
     ("<!-- x -->\n---\n<!-- y --> #a\n===", Held(tags=["a"]), COMMONMARK),

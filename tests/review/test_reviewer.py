@@ -201,7 +201,7 @@ def test_a_session_and_all_since_a_time_are_undone(desk: Desk) -> None:
 def test_a_proposal_is_accepted_edited_and_its_change_is_the_same_item(desk: Desk) -> None:
     (desk.root / "Plan.md").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
     item = desk.hold("Plan.md", b"\xef\xbb\xbfone\r\nTWO\r\n")
-    assert desk.reviewer.text(item, 0) == {"text": "one\nTWO\n"}
+    assert desk.reviewer.text(item, 0)["text"] == "one\nTWO\n"
     shown = desk.reviewer.preview(item, 0, "one\n2\n")["file"]
     assert (shown["added"], shown["removed"]) == (1, 1)
     done = desk.reviewer.decide(item, "accept", edited={"0": "one\n2\n"})
@@ -269,7 +269,9 @@ def test_wrong_input_is_refused_in_words(desk: Desk) -> None:
         (item, "undo", {"file": 0, "hunk": 2}),
         (item, "undo", {"hunk": 0}),
         (wish, "accept", {"edited": {"1": "x"}}),
-        (wish, "accept", {"file": 0}),
+        (wish, "accept", {"file": 1}),
+        (wish, "accept", {"file": 0, "hunk": 1}),
+        (wish, "refuse", {"file": 0}),
     ]
     for id_, action, more in wrong:
         with pytest.raises(VaultError):
@@ -319,14 +321,14 @@ def test_a_name_that_turns_its_letters_around_is_shown_as_it_is(desk: Desk) -> N
 
 
 def test_of_proposals_on_one_note_all_are_accepted_or_none(desk: Desk) -> None:
-    one, other = desk.hold("Plan.md", NOTE + b"one\n"), desk.hold("Plan.md", NOTE + b"other\n")
+    one, other = desk.hold("Plan.md", b"one\n" + NOTE[7:]), desk.hold("Plan.md", b"other\n" + NOTE[7:])
     third = desk.hold("Other.md", b"third\n")
     with pytest.raises(VaultError) as refused:
         desk.reviewer.decide_many(ids=[third, other, one], action="accept")
     assert refused.value.details["possible"] == [third, one]
     assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE, b"other\n")
     desk.reviewer.decide_many(ids=[third, one], action="accept")
-    assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE + b"one\n", b"third\n")
+    assert (desk.at("Plan.md"), desk.at("Other.md")) == (b"one\n" + NOTE[7:], b"third\n")
     assert desk.state(other)[0] == "stale"
 
 

@@ -21,9 +21,14 @@ class Shown(NamedTuple):
     code: int
 
     @property
+    def left(self) -> str:
+        """The text without the lines of progress that were written over: a busy computer shows more of them."""
+        return _OVERWRITTEN.sub("", self.text)
+
+    @property
     def plain(self) -> str:
-        """The text without colours, and without the lines of progress that were written over."""
-        return _STYLE.sub("", _OVERWRITTEN.sub("", self.text))
+        """What is left, without colours."""
+        return _STYLE.sub("", self.left)
 
 
 def at_terminal(*arguments: str, columns: int = 80, answer: str = "", before: str = "", **environment: str) -> Shown:

@@ -51,7 +51,7 @@ class Serving:
         line = self.process.stdout.readline().decode()
         if not line:
             raise AssertionError(f"no server: {self.process.communicate()[1].decode()}")
-        self.url = line.split()[-1]
+        self.url = line.split()[-1].removesuffix("/mcp")
         self.port = int(self.url.rpartition(":")[2])
         return self
 

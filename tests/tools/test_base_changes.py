@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from support.calls import call, refusal
 from support.vaults import open_vault, snapshot, write_vault
@@ -73,6 +77,69 @@ def test_what_cannot_be_done_changes_nothing(vault: Vault, root: Path) -> None:
     assert "It has 'Open', 'All'" in refusal(vault, "set_properties_in_view", base="Tasks", view="x", set={"a": 1})[1]
     assert "It has 'Open', 'All'" in refusal(vault, "create_note_in_view", base="Tasks", view="x")[1]
     assert snapshot(root) == before
+
+
+_READABLE = st.sampled_from(['status == "open"', 'file.inFolder("Tasks")', 'status != "x"'])
+_LISTS = st.lists(_READABLE, min_size=1, max_size=2)
+_KEYS = st.sampled_from(["And", "OR", "xor", "filter", "all", "and "])
+_NOT_UNDERSTOOD = st.one_of(
+    _LISTS,
+    st.builds(lambda key, items: {key: items}, _KEYS, _LISTS),
+    st.builds(lambda items: {"and": items, "or": items}, _LISTS),
+    st.sampled_from([5, 1.5, "status == 'open' or status == 'done'", "status >", "status = 'open'", "nosuch(status)"]),
+    st.sampled_from(["status.nosuch()", "formula.nosuch != 1", "formula.broken != 1", "formula.indirect != 1"]),
+)
+_NESTED = st.recursive(
+    _NOT_UNDERSTOOD,
+    lambda inner: st.builds(lambda kind, each: {kind: [each]}, st.sampled_from(["and", "or", "not"]), inner),
+    max_leaves=2,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(_NESTED, st.sampled_from(["filters", "view", "both"]))
+@example(['status == "open"'], "filters")
+@example({"not": ["status >"]}, "view")
+def test_nothing_is_written_by_a_filter_that_is_not_understood(
+    vault: Vault, root: Path, wanted: Any, where: str
+) -> None:
+    view = {"type": "table", "name": "Open"} | ({"filters": wanted} if where != "filters" else {})
+    base = {"formulas": {"broken": "1 +", "indirect": "formula.broken"}, "views": [view]}
+    base |= {"filters": wanted} if where != "view" else {}
+    (root / "Q.base").write_text(json.dumps(base))
+    before = snapshot(root)
+    assert "it is open which files" in refusal(vault, "set_properties_in_view", base="Q", set={"a": 1})[1]
+    assert "it is open which files" in refusal(vault, "create_note_in_view", base="Q", name="New")[1]
+    assert snapshot(root) == before
+    shown = call(vault, "query_base", base="Q")
+    assert shown.data["problems"]
+    assert shown.data["problems"][0] in shown.texts[0]
+
+
+@pytest.mark.parametrize("key", ["filter", "Filters", "FILTER"])
+def test_a_key_that_is_nearly_filters_is_a_problem(vault: Vault, root: Path, key: str) -> None:
+    for text in (f"{key}: status == 'open'", f"views: [{{type: table, name: A, {key}: status == 'open'}}]"):
+        (root / "Q.base").write_text(text)
+        assert "the name is 'filters'" in refusal(vault, "set_properties_in_view", base="Q", set={"a": 1})[1]
+        assert "the name is 'filters'" in call(vault, "query_base", base="Q").data["problems"][0]
+
+
+def test_notes_for_which_a_filter_fails_stay_and_are_named(vault: Vault, root: Path) -> None:
+    (root / "Q.base").write_text(
+        "filters: {not: ['file.ext != \"md\"', 'date(status) < today()', 'due < \"2020-01-01\"']}"
+    )
+    (root / "Tasks/Done.md").write_text("---\nstatus: 2999-01-01\n---\n")
+    done = call(vault, "set_properties_in_view", base="Q", set={"a": 1})
+    assert [name for name in ("Plan", "Call", "Done") if "a: 1" in (root / f"Tasks/{name}.md").read_text()] == ["Done"]
+    assert "failed for 2 files, first 'Tasks/Call.md': Unable to parse \"open\" as a date." in done.texts[0]
+
+
+def test_a_new_note_that_is_not_in_the_view_is_said_to_be_missing_there(vault: Vault) -> None:
+    made = call(vault, "create_note_in_view", base="Tasks", view="Open", name="A", properties={"status": "late"})
+    assert 'It is not in the view: view: status == "open" gave false' in made.texts[0]
+    made = call(vault, "create_note_in_view", base="Tasks", view="Open", name="Elsewhere/B")
+    assert 'base: file.inFolder("Tasks") gave false' in made.texts[0]
+    assert "not in the view" not in call(vault, "create_note_in_view", base="Tasks", view="Open", name="C").texts[0]
 
 
 def test_a_new_note_has_what_the_filters_ask_for(vault: Vault, root: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -541,6 +542,38 @@ def test_a_path_with_its_folder_makes_a_second_note_and_names_every_file_it_edit
         assert [file["path"] for file in outcome.data["files"]] == ["X.md", *edited]
         assert outcome.data["file_count"] == 4
     assert all(path in outcome.texts[0] for path in edited)
+
+
+@pytest.mark.parametrize("tool", ["move_note", "move_notes"])
+@pytest.mark.parametrize(("source", "to"), [("Old", "X"), ("Old", "x.md"), ("old.png", "pic"), ("old.png", "pic.png")])
+def test_a_file_gets_no_name_that_another_has_unless_its_folder_is_given(
+    namesakes: Path, tool: str, source: str, to: str
+) -> None:
+    write_vault(namesakes, "=== Deep/Old.md\n=== Deep/old.png\n=== Other/pic.png\n=== D.md\n![[pic.png]]\n")
+    before = snapshot(namesakes)
+    names: dict[str, Any] = {"path": source} if tool == "move_note" else {"paths": [source]}
+    if source == "old.png":
+        names = {"path": "Deep/old.png"} if tool == "move_note" else {"paths": ["Deep/old.png"]}
+    vault = open_vault(namesakes)
+    code, message = refusal(vault, tool, **names, to=to)
+    assert code == NOTE_EXISTS
+    other, links = ("'Projects/X.md'", "3 files link") if source == "Old" else ("'Other/pic.png'", "1 file links")
+    assert other in message
+    assert links in message
+    assert snapshot(namesakes) == before
+    explicit = re.findall("'(Deep/[^']+)'", message)
+    call(vault, tool, **names, to=explicit[0])
+    linked = "A.md" if source == "Old" else "D.md"
+    assert other.strip("'").removesuffix(".md") in (namesakes / linked).read_text()
+
+
+def test_a_file_that_keeps_its_name_may_share_it(namesakes: Path) -> None:
+    write_vault(namesakes, "=== Sub/X.md\n=== Sub/Y.md\n=== Other/Y.md\n")
+    vault = open_vault(namesakes)
+    call(vault, "move_note", path="Sub/X", to="x")
+    call(vault, "move_notes", paths=["Sub/x", "Sub/Y"], to="New")
+    call(vault, "move_notes", paths=["New"], to="X")
+    assert (namesakes / "X/x.md").exists()
 
 
 def test_a_number_makes_a_note_that_no_link_means(namesakes: Path) -> None:

@@ -222,8 +222,8 @@ READ: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {
             "paths": ["A"],
             "properties": [
-                {"name": "status", "value": "done"},
-                {"name": "tags", "values": ["a"]},
+                {"name": "status", "value": "done", "type": "text"},
+                {"name": "tags", "values": ["a"], "type": "text"},
                 {"name": "n", "value": "5"},
                 {"name": "x", "value": "1.5"},
                 {"name": "ok", "value": "true"},
@@ -233,13 +233,16 @@ READ: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ),
     (
         "set_properties",
-        {"path": "A", "properties": '{"status": "done"}'},
-        {"paths": ["A"], "properties": [{"name": "status", "value": "done"}]},
+        {"path": "A", "properties": '{"zip": "01234"}'},
+        {"paths": ["A"], "properties": [{"name": "zip", "value": "01234", "type": "text"}]},
     ),
     (
         "set_properties",
         {"path": "A", "properties": [{"status": "done"}, {"name": "n", "value": 5}]},
-        {"paths": ["A"], "properties": [{"name": "status", "value": "done"}, {"name": "n", "value": "5"}]},
+        {
+            "paths": ["A"],
+            "properties": [{"name": "status", "value": "done", "type": "text"}, {"name": "n", "value": "5"}],
+        },
     ),
     (
         "set_properties",
@@ -249,7 +252,13 @@ READ: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "set_properties",
         {"path": "A", "properties": {"type": "book", "value": "x"}},
-        {"paths": ["A"], "properties": [{"name": "type", "value": "book"}, {"name": "value", "value": "x"}]},
+        {
+            "paths": ["A"],
+            "properties": [
+                {"name": "type", "value": "book", "type": "text"},
+                {"name": "value", "value": "x", "type": "text"},
+            ],
+        },
     ),
     (
         "set_properties",

@@ -26,10 +26,12 @@ from vaultwire.server.handlers import Handlers
 from vaultwire.transports import guard, streamable_http
 from vaultwire.transports.http_server import Endpoint, Limits
 from vaultwire.transports.http_server.connection import Connection
+from vaultwire.transports.http_server.connection_memory import ConnectionMemory
 from vaultwire.transports.http_server.server import Server
 from vaultwire.transports.http_server.slots import LOCAL, Slots
 from vaultwire.transports.observing import Observer
 from vaultwire.trust.policy import Policy
+from vaultwire.vault.memory_budget import MEMORY_BUDGET
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -427,3 +429,32 @@ def test_an_app_without_a_guard_that_crashes_ends_the_connection() -> None:
         assert line.wire.written == b""
 
     asyncio.run(main())
+
+
+class KeepsAll:
+    """A transport that has sent a part, and keeps all it was given until the rest is taken, as that of an event loop does."""
+
+    def __init__(self) -> None:
+        self.left = 0
+
+    def write(self, data: bytes) -> None:
+        self.left += len(data) // 8
+
+    def get_write_buffer_size(self) -> int:
+        return self.left
+
+
+def test_an_answer_counts_whole_until_its_client_has_taken_all_of_it() -> None:
+    transport: Any = KeepsAll()
+    loop: Any = None
+    memory = ConnectionMemory(loop, transport)
+    before = MEMORY_BUDGET.total
+    for _ in range(3):
+        memory.is_blocked = True
+        memory.write(b"x" * 800_000)
+        memory.write(b"x" * 80_000)
+        assert MEMORY_BUDGET.total - before == 880_000
+        transport.left = 0
+        memory.is_blocked = False
+        memory.count()
+        assert MEMORY_BUDGET.total == before

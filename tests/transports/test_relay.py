@@ -486,7 +486,7 @@ def test_a_client_that_leaves_is_not_kept_by_a_server_that_is_not_there() -> Non
     with Relay(placeholder.url) as relay:
         relay.post("initialize", {"protocolVersion": LATEST, "capabilities": {}})
         code, output, _ = relay.close()
-        assert code == 0
+        assert code == 1
         assert error_of(json.loads(output))[0] == "SERVER_UNREACHABLE"
 
 

@@ -68,6 +68,18 @@ def test_an_event_has_so_many_bytes_at_most(text: bytes) -> None:
     assert list(read_events([b"data: a\n", b"\n"] * 1000, Cursor(), ENOUGH)) == [b"a"] * 1000
 
 
+@pytest.mark.parametrize(
+    "line", [b": still here\n", b"\n", b"id: 1\n", b"event: x\n", b"unknown\n", b":" + b"x" * 5000 + b"\n"]
+)
+def test_a_stream_that_brings_no_event_ends(line: bytes) -> None:
+    many = 2_000_000 // len(line)
+    with pytest.raises(ResponseTooLarge, match="without an event"):
+        list(read_events([line] * many, Cursor(), ENOUGH))
+    some = [line] * (many // 4)
+    events = list(read_events([*some, b"data: a\n", b"\n"] * 6, Cursor(), ENOUGH))  # with events it goes on for ever
+    assert events == [b"a"] * 6
+
+
 NAMES = st.text(st.characters(codec="utf-8"), max_size=20)
 NUMBERS = st.integers(-(2**53), 2**53)
 SCHEMA = {

@@ -80,12 +80,12 @@ def _rendezvous_path(config: Config) -> str | None:
     return rendezvous.socket_path(config.rendezvous_folder, vars(config), config.policy)
 
 
-def run_connect(target: Target, say: Callable[[str], None]) -> None:
-    """Relay between the client at stdin and stdout and a server until the client is done."""
+def run_connect(target: Target, say: Callable[[str], None]) -> bool:
+    """Relay between the client at stdin and stdout and a server until the client is done; return whether it was reached."""
     from vaultwire.transports import stdio  # noqa: PLC0415 - only this door's own code
     from vaultwire.transports.relay import connect  # noqa: PLC0415
 
-    connect.run(stdio.open_stream, target, say)
+    return connect.run(stdio.open_stream, target, say)
 
 
 def run_serve(

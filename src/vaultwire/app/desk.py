@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def make_desk(config: Config, get_vault: Callable[[str], Vault]) -> DeskEndpoint:
-    """Return the desk of a run. ``get_vault`` returns the run's own engine of a vault, by the name that the run gives it.
+    """Return the desk of a run. ``get_vault`` returns the run's own engine of a vault, by the name that the run gives it."""
+    return DeskEndpoint(desk_vaults(config, get_vault), Access(config.state))
+
+
+def desk_vaults(config: Config, get_vault: Callable[[str], Vault]) -> DeskVaults:
+    """Return the vaults as the person reviews them; ``get_vault`` as for ``make_desk``.
 
     The person sees all notes. If the policy hides some, the desk has engines of its own, without the rules for paths.
     """
@@ -39,8 +44,7 @@ def make_desk(config: Config, get_vault: Callable[[str], Vault]) -> DeskEndpoint
 
     openers = {name or os.path.basename(folder) or folder: partial(get, name) for name, folder in config.vaults.items()}
     read_only = make_policy(config, loaded).read_only
-    vaults = DeskVaults(openers, _make_reviewer, partial(_make_glance, config), read_only=read_only)
-    return DeskEndpoint(vaults, Access(config.state))
+    return DeskVaults(openers, _make_reviewer, partial(_make_glance, config), read_only=read_only)
 
 
 def _make_reviewer(vault: Vault) -> Reviewer:

@@ -42,6 +42,7 @@ from vaultwire.transports.lock_file import (
     remove_stale_files,
 )
 from vaultwire.vault.caller import Caller
+from vaultwire.vault.disk.file_operations import make_private
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.value_types import NoProgress
 from vaultwire.vault.vault import Vault
@@ -156,7 +157,7 @@ class _NoWait(NoProgress):
 def _lock_vault(folder: str, key: str, root: str) -> contextlib.ExitStack:
     """Lock the vault for one editor; return what unlocks it. Raises BridgeRuns if another process has the lock."""
     with contextlib.suppress(OSError):  # without a state folder there is no lock
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_private(folder)
     lock = contextlib.ExitStack()
     lock.enter_context(ProcessLock(os.path.join(folder, f"{key}.held"), "").held(_NoWait(root)))
     return lock

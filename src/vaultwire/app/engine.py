@@ -158,9 +158,11 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
     from datetime import datetime  # noqa: PLC0415 - after the first answer
 
     from vaultwire.vault.changes.executor import Changes  # noqa: PLC0415
+    from vaultwire.vault.disk.file_operations import keep_private  # noqa: PLC0415
     from vaultwire.vault.editing.workbench import Workbench  # noqa: PLC0415
     from vaultwire.vault.vault import Vault  # noqa: PLC0415
 
+    keep_private(config.state)
     files = _open_files(config, loaded)
     index = open_index(files, config.cache)
     bench = Workbench(

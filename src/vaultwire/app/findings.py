@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from vaultwire.app.engine import load_policy, open_vault, survey_vault
 from vaultwire.config import Config
 from vaultwire.vault.disk.inspection import Inspection
+from vaultwire.vault.holding.proposals import Room
 from vaultwire.vault.links.checks import UNUSABLE_FILE, Finding
 from vaultwire.vault.value_types import Progress
 
@@ -14,11 +16,15 @@ _ALL = 1 << 62  # more faults than any vault has
 
 
 class Findings(NamedTuple):
-    """The faults in path and line order, how many files were checked, and what else was seen of the vault."""
+    """The faults in path and line order, how many files were checked, and what else was seen of the vault.
+
+    ``waiting``: what waits for the person, by client.
+    """
 
     faults: list[tuple[str, Finding]]
     checked: int
     survey: Inspection | None = None
+    waiting: Mapping[str, Room] = {}
 
     @property
     def errors(self) -> list[tuple[str, Finding]]:
@@ -37,6 +43,7 @@ def examine_vault(config: Config, progress: Progress) -> Findings:
     vault = open_vault(config, (), load_policy(config))
     try:
         found, checked, _ = vault.check_all(vault.files_to_check("", progress), 0, _ALL, progress)
+        waiting = vault.holding.proposals.used_room()
     finally:
         vault.close()
     faults = [(str(path), finding) for path, findings in found for finding in findings]
@@ -46,7 +53,7 @@ def examine_vault(config: Config, progress: Progress) -> Findings:
         for problem in survey.problems
         if (problem.path, problem.text) not in known
     ]
-    return Findings(sorted(faults, key=lambda fault: (fault[0], *fault[1][2:])), checked, survey)
+    return Findings(sorted(faults, key=lambda fault: (fault[0], *fault[1][2:])), checked, survey, waiting)
 
 
 def examine_note(config: Config, name: str, progress: Progress) -> Findings:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from vaultwire.config import Config, ConfigError, keys_folder
+from vaultwire.transports.listening import MAX_PORT
 from vaultwire.trust.tokens import Trusted
-
-_MAX_PORT = 65535
 
 
 class NetworkConfig(NamedTuple):
@@ -44,8 +43,8 @@ def make_network_config(config: Config, **options: Any) -> NetworkConfig:
         given = options.get(name, ())
         options[name] = (given,) if isinstance(given, str) else tuple(given)
     network = NetworkConfig(keys_folder(config.state), **options)
-    if not 0 <= network.port <= _MAX_PORT:
-        raise ConfigError(f"--port must be from 0 (any free one) to {_MAX_PORT}, got {network.port}")
+    if not 0 <= network.port <= MAX_PORT:
+        raise ConfigError(f"--port must be from 0 (any free one) to {MAX_PORT}, got {network.port}")
     if network.tls_key is not None and network.tls_cert is None:
         raise ConfigError("--tls-key needs --tls-cert: the certificate that goes with the key")
     for name in network.allow_host:

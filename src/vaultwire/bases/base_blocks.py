@@ -12,6 +12,8 @@ from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
 
+# Languages of code blocks that ask for notes: Obsidian's own, and those of plugins that many people have.
+_QUERY = compile_pattern(r"(?:```|~~~)[`~]*+[ \t]*+(?:base|query|dataview|dataviewjs|tasks)(?=[\s{]|\Z)", re.IGNORECASE)
 _ITEM_MARK = compile_pattern(r"[-+*]|[0-9]{1,9}+[.)]")
 _FENCE = compile_pattern(
     rf"(?P<before>[ \t]*+(?:(?:{_ITEM_MARK.pattern})[ \t]++)*+)(?P<marks>`{{3,}}+(?=[^`]*\Z)|~{{3,}}+)[ \t]*+(?P<info>.*+)\Z"
@@ -37,9 +39,14 @@ class Block(NamedTuple):
     size: int
 
 
+def may_hold_queries(text: str) -> bool:
+    """Tell whether a note may have a code block that asks for notes, such as a base. Its files may be named there."""
+    return _QUERY.search(text) is not None
+
+
 def base_blocks(text: str) -> list[Block]:
     """Return the bases in code blocks of a note, in their order, also those in quotes and callouts."""
-    if "base" not in text.casefold():
+    if not may_hold_queries(text):
         return []
     end = parse_frontmatter(text).end
     return [*_blocks(text[end:].split("\n"), text.count("\n", 0, end) + 1, 0)]
@@ -51,7 +58,7 @@ def no_block(count: int, number: int) -> str:
     return f"has {has}, so there is no block {number}"
 
 
-def edit_block(text: str, number: int, edit: Callable[[str], str]) -> str:
+def edit_block(text: str, number: int, edit: Callable[[Block], str]) -> str:
     """Return a note with a base block edited, that of a number from 1. What stands before each line, such as ``> ``, stays.
 
     Raises BlockError for a block that there is not, for one whose lines do not begin alike, for a base that would end its
@@ -60,12 +67,12 @@ def edit_block(text: str, number: int, edit: Callable[[str], str]) -> str:
     return _edited(text, number, edit)
 
 
-def edit_blocks(text: str, edit: Callable[[str], str]) -> str:
+def edit_blocks(text: str, edit: Callable[[Block], str]) -> str:
     """Return a note with all base blocks edited, as ``edit_block`` does."""
     return _edited(text, 0, edit)
 
 
-def _edited(text: str, number: int, edit: Callable[[str], str]) -> str:
+def _edited(text: str, number: int, edit: Callable[[Block], str]) -> str:
     plain = to_plain(text)
     after = _with_blocks(plain, number, edit)
     if after == plain:
@@ -77,7 +84,7 @@ def _edited(text: str, number: int, edit: Callable[[str], str]) -> str:
     return after.replace("\n", "\r\n")
 
 
-def _with_blocks(text: str, number: int, edit: Callable[[str], str]) -> str:
+def _with_blocks(text: str, number: int, edit: Callable[[Block], str]) -> str:
     """Return a note with the block of a number edited, or with all of them for 0."""
     blocks = base_blocks(text)
     if number and not 1 <= number <= len(blocks):
@@ -87,7 +94,7 @@ def _with_blocks(text: str, number: int, edit: Callable[[str], str]) -> str:
     for place, block in reversed([*enumerate(blocks)]):  # from the end: the lines above keep their numbers
         if number not in (0, place + 1):
             continue
-        new = edit(block.text)
+        new = edit(block)
         if block.size == 0 or block.text.split("\n")[-1]:  # else a line end there is a blank line of the block
             new = new.removesuffix("\n")
         if new != block.text:

@@ -9,15 +9,13 @@ from typing import NamedTuple
 from vaultwire.bases.base import Base, Broken, Expression, Filter, Group, View
 from vaultwire.bases.base_file import NotABaseError, read_base
 from vaultwire.bases.functions.files import FILE_FIELDS
-from vaultwire.bases.functions.globals import ANY
-from vaultwire.bases.functions.table import GLOBALS, LAMBDAS, METHODS
+from vaultwire.bases.functions.table import GLOBALS, METHOD_NAMES
 from vaultwire.bases.parser import children
 from vaultwire.bases.printer import to_text
 from vaultwire.bases.summaries import DEFAULT_SUMMARIES, default_summary
 from vaultwire.bases.tree import Call, Index, Literal, Member, Name, Node
 
 _LINE = re.compile(r"line (\d+)")
-_METHODS = frozenset((*ANY, *LAMBDAS, *(name for functions in METHODS.values() for name in functions)))
 # Names with a meaning of their own; ``value``, ``index``, ``acc`` only within functions of lists, which is not looked into.
 _OWN = frozenset(("file", "this", "note", "property", "formula", "value", "index", "acc", "values"))
 
@@ -118,7 +116,7 @@ class _Checker:
             name = node.function.name
             if isinstance(node.function, Name):
                 return ("" if name in GLOBALS else f"There is no function {name}()."), node.arguments
-            wrong = "" if name in _METHODS else f"No value has a function {name}()."
+            wrong = "" if name in METHOD_NAMES else f"No value has a function {name}()."
             return wrong, (node.function.of, *node.arguments)
         field = _field_of(node)
         if field is not None:

@@ -213,7 +213,9 @@ def _check(before: Base, text: str) -> None:
             raise BaseEditError(f"{problem[:1].upper()}{problem[1:]}. Nothing was changed.")
     for each in _broken(after):
         if each.text not in known:
-            raise BaseEditError(f"{each.text!r} cannot be read: {each.message} Nothing was changed.")
+            raise BaseEditError(
+                f"{each.text!r} cannot be read: {f'{each.message} {each.words}'.strip()} Nothing was changed."
+            )
 
 
 def _broken(base: Base) -> list[Broken]:

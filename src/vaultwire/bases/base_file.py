@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final, Literal
 
 from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, Sorting, View
 from vaultwire.bases.ids import normal_id
@@ -14,7 +15,9 @@ MOST_CHARACTERS = 200_000
 MOST_VIEWS = 500
 _MOST_FILTERS = 2_000
 _MOST_DEEP = 30
-_KINDS = {"and": "and", "or": "or", "not": "not"}
+_KINDS: Final[Mapping[str, Literal["and", "or", "not"]]] = {"and": "and", "or": "or", "not": "not"}
+# The app's words for a filter that is no text and no such group.
+_NO_FILTER = '"filters" may only have one of an "and", "or", or "not" keys.'
 
 
 class NotABaseError(ValueError):
@@ -49,6 +52,7 @@ class _Reader:
 
     def base(self, values: Mapping[str, PropertyValue]) -> Base:
         """Return the base."""
+        self._check_names(values, "")
         views = self._list(values.get("views"), "views")
         if len(views) > MOST_VIEWS:
             raise NotABaseError(f"A base has at most {MOST_VIEWS} views; this one has {len(views):,}.")
@@ -68,6 +72,7 @@ class _Reader:
     def _view(self, value: PropertyValue, number: int) -> View:
         where = f"view {number}"
         settings = self._map(value, where)
+        self._check_names(settings, f"{where}: ")
         name = settings.get("name")
         kind = settings.get("type", "table")
         limit = settings.get("limit")
@@ -92,6 +97,12 @@ class _Reader:
             settings=settings,
         )
 
+    def _check_names(self, values: Mapping[str, PropertyValue], where: str) -> None:
+        """Name a key that is nearly ``filters``: the app passes over it, and the person who wrote it does not expect that."""
+        for name in values:
+            if name != "filters" and name.strip().casefold() in ("filter", "filters"):
+                self._say(f"{where}{name!r} means nothing; the name is 'filters'")
+
     def _sorting(self, value: PropertyValue, where: str) -> Sorting | None:
         if isinstance(value, str):
             return Sorting(normal_id(value))
@@ -112,19 +123,22 @@ class _Reader:
             value = "true" if value else "false"
         if isinstance(value, str):
             return Condition(value, read_expression(value))
-        if not isinstance(value, dict):
-            self._say(f"{where}: a filter is a text, or one of and, or, not with a list; not {_shown(value)}")
+        kinds = [*value] if isinstance(value, dict) else []
+        if isinstance(value, dict) and len(kinds) == 1 and kinds[0] in _KINDS:
+            return self._group(kinds[0], value[kinds[0]], where, depth)
+        if value == {}:
+            self._say(f"{where}: a filter has exactly one of and, or, not; this one has none")
             return None
-        groups = [self._group(kind, value[kind], where, depth) for kind in _KINDS if kind in value]
-        if len(groups) != 1 or len(value) != 1:
-            self._say(f"{where}: a filter has exactly one of and, or, not; this one has {', '.join(value) or 'none'}")
-        return groups[0] if len(groups) == 1 else Group("and", tuple(groups)) if groups else None
+        words = (
+            f"A filter is a text, or has exactly one of and, or, not; {where} has {', '.join(kinds) or _shown(value)}."
+        )
+        return Condition(_shown(value), Broken(_shown(value), _NO_FILTER, words))
 
     def _group(self, kind: str, value: PropertyValue, where: str, depth: int) -> Group:
         items = value if isinstance(value, list) else [] if value is None else [value]
         found = [self._filter(each, f"{where}: {kind}", depth + 1) for each in items]
         inner = tuple(each for each in found if each is not None)
-        return Group("and" if kind == "and" else "or" if kind == "or" else "not", inner)
+        return Group(_KINDS[kind], inner)
 
     def _expressions(self, value: PropertyValue, where: str) -> Iterator[tuple[str, Expression]]:
         for name, written in self._map(value, where).items():

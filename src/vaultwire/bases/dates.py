@@ -30,14 +30,22 @@ _UNITS: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("s", "second", "seconds"), ("milliseconds", 1_000)),
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), ("milliseconds", 1)),
 }
+# Longer texts say none; they would be kept.
+_MOST_DATE = 60
+_MOST_DURATION = 1_000
 # Python has the years 1 to 9999.
 _MOST_MONTHS = 9_999 * 12
 
 
-@lru_cache(maxsize=8192)  # a vault has the same days again and again
 def parse_date(text: str, zone: tzinfo) -> Date | None:
     """Return the date that a text says, in local time unless it names an offset; None if it says none."""
-    found = _DATE.fullmatch(text.strip()) or _DIGITS.fullmatch(text.strip())
+    written = text.strip()
+    return _parse_date(written, zone) if len(written) <= _MOST_DATE else None
+
+
+@lru_cache(maxsize=8192)  # a vault has the same days again and again
+def _parse_date(text: str, zone: tzinfo) -> Date | None:
+    found = _DATE.fullmatch(text) or _DIGITS.fullmatch(text)
     if found is None:
         return None
     year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
@@ -59,9 +67,13 @@ def _offset(text: str | None) -> timezone | None:
     return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
 
 
-@lru_cache(maxsize=1024)  # the same texts stand in formulas
 def parse_duration(text: str) -> Duration | None:
     """Return the duration that a text says, such as ``1d`` or ``2 hours 30 minutes``; None if it says none."""
+    return _parse_duration(text) if len(text) <= _MOST_DURATION else None
+
+
+@lru_cache(maxsize=1024)  # the same texts stand in formulas
+def _parse_duration(text: str) -> Duration | None:
     parts = {"months": 0.0, "days": 0.0, "milliseconds": 0.0}
     at = 0
     while at < len(text):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import TypeAlias
 
 from vaultwire.bases.base import Broken, Expression
 from vaultwire.bases.comparing import is_truthy
-from vaultwire.bases.errors import CellError, cannot_find, check_count, no_function
+from vaultwire.bases.errors import CellError, cannot_find, check_count, checked_cell, no_function, size_of
 from vaultwire.bases.functions.files import FILE_FIELDS, has_tag
 from vaultwire.bases.functions.globals import CHOICE, GLOBAL
 from vaultwire.bases.functions.numbers import DATE_FIELDS, DURATION_FIELDS
@@ -41,21 +40,24 @@ _ITEM_NAMES = frozenset(("value", "index", "acc"))
 
 
 def evaluate(expression: Expression, row: Row) -> Value:
-    """Return the value of an expression for a row. Never raises: an error is an ErrorValue."""
-    return run(compile_expression(expression), row)
+    """Return the value of an expression for a row. It is compiled once a query. Never raises: an error is an ErrorValue."""
+    known = row.query.compiled.get(id(expression))
+    if known is None:
+        # The expression is kept with it, so that no other one gets its id.
+        known = row.query.compiled[id(expression)] = expression, compile_expression(expression)
+    return run(known[1], row)
 
 
 def run(compiled: Compiled, row: Row) -> Value:
     """Return what a compiled expression gives for a row. Never raises: an error is an ErrorValue."""
     try:
-        return compiled(row)
+        return checked_cell(compiled(row))
     except CellError as error:
         return ErrorValue(str(error))
     except RecursionError:
         return ErrorValue("This formula is nested too deeply.")
 
 
-@lru_cache(maxsize=1024)  # the same expressions run for every row, and for every query of a base
 def compile_expression(expression: Expression, names: frozenset[str] = frozenset()) -> Compiled:
     """Return the expression as a function. ``names``: names with a meaning of their own, such as ``values``."""
     if isinstance(expression, Broken):
@@ -71,12 +73,11 @@ def formula_value(name: str, row: Row) -> Value:
         expression = row.query.formulas.get(name)
         if expression is None:
             return None
-        compiled = row.query.compiled.get(name)
-        if compiled is None:
-            compiled = row.query.compiled[name] = compile_expression(expression)
         row.computing.add(name)
         held, row.names = row.names, {}
-        row.formulas[name] = run(compiled, row)
+        before = row.budget.bytes
+        value = row.formulas[name] = evaluate(expression, row)
+        row.budget.bytes = before - size_of(value)
         row.names = held
         row.computing.discard(name)
     return row.formulas[name]
@@ -98,7 +99,7 @@ def _compiled(node: Node, names: frozenset[str]) -> Compiled:
         return lambda _: regexp
     if isinstance(node, ListLiteral):
         items = [_compiled(each, names) for each in node.items]
-        return lambda row: [item(row) for item in items]
+        return lambda row: row.budget.made([item(row) for item in items])
     if isinstance(node, Name):
         return _name(node.name, names)
     if isinstance(node, Member):
@@ -214,7 +215,7 @@ def _call(node: Call, names: frozenset[str]) -> Compiled:
             if value is None:
                 return None
             raise no_function(name, type_name(value))
-        return function(value, [argument(row) for argument in arguments], row)
+        return row.budget.made(function(value, [argument(row) for argument in arguments], row))
 
     return called
 
@@ -231,7 +232,7 @@ def _global_call(name: str, nodes: Sequence[Node], names: frozenset[str]) -> Com
 
     def called(row: Row) -> Value:
         row.budget.spend()
-        return function(None, [argument(row) for argument in arguments], row)
+        return row.budget.made(function(None, [argument(row) for argument in arguments], row))
 
     return called
 
@@ -264,6 +265,7 @@ def _lambda(name: str, of: Compiled, nodes: Sequence[Node], names: frozenset[str
 
 def _each(items: Sequence[Value], each: Compiled, row: Row, *, is_filter: bool) -> list[Value]:
     found: list[Value] = []
+    before = counted = row.budget.bytes
     for index, value in enumerate(items):
         row.budget.spend()
         row.names["value"], row.names["index"] = value, index
@@ -272,15 +274,18 @@ def _each(items: Sequence[Value], each: Compiled, row: Row, *, is_filter: bool) 
             found.append(given)
         elif is_truthy(given):
             found.append(value)
+        counted = row.budget.give_back(None if is_filter else found, before, counted)
     return found
 
 
 def _reduce(items: Sequence[Value], each: Compiled, start: Value, row: Row) -> Value:
     acc = start
+    before = counted = row.budget.bytes
     for index, value in enumerate(items):
         row.budget.spend()
         row.names["value"], row.names["index"], row.names["acc"] = value, index, acc
         acc = each(row)
+        counted = row.budget.give_back(acc, before, counted)
     return acc
 
 
@@ -308,4 +313,6 @@ def _binary(node: Binary, names: frozenset[str]) -> Compiled:
         return lambda row: is_truthy(left(row)) and is_truthy(right(row))
     if operator == "||":
         return lambda row: is_truthy(left(row)) or is_truthy(right(row))
-    return lambda row: apply(operator, left(row), right(row), row)
+    if operator != "+":
+        return lambda row: apply(operator, left(row), right(row), row)
+    return lambda row: row.budget.made(apply(operator, left(row), right(row), row))

@@ -1,7 +1,4 @@
-"""Regular expressions of JavaScript, run by the ``regex`` package: it ends a search that takes too long.
-
-What is written alike in both means the same, but for what ``_translated`` changes.
-"""
+"""Regular expressions of JavaScript, run by the ``regex`` package: it ends a search that takes too long."""
 
 from __future__ import annotations
 
@@ -12,16 +9,10 @@ import regex  # type: ignore[import-untyped]
 
 from vaultwire.bases.errors import MOST_ITEMS, REGEXP_SECONDS, CellError, check_count, checked_text
 from vaultwire.bases.values import Regexp
+from vaultwire.markdown.javascript_patterns import javascript_pieces
 
 _MOST_PATTERN = 2_000
 _FLAGS = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL, "g": 0, "u": 0, "y": 0, "d": 0}
-_PIECE = regex.compile(r"\\k<\w+>|\\.|\[\^?\]|\[(?:[^\]\\]|\\.)*+\]|.", regex.DOTALL)
-_IN_CLASS = regex.compile(r"\\.|.", regex.DOTALL)
-_WORD = "A-Za-z0-9_"
-_LINE_ENDS = r"\n\r\u2028\u2029"
-_KINDS = {r"\d": "0-9", r"\w": _WORD}
-_OTHER_KINDS = {r"\D": "0-9", r"\W": _WORD}
-_ANY = r"[\s\S]"
 _REFERENCE = regex.compile(r"\$(?:(\$)|(&)|(\d{1,2})|<([^>]+)>)")
 
 
@@ -103,54 +94,7 @@ def _compiled(pattern: Regexp) -> Any:
             raise CellError(f'Invalid flags supplied to RegExp constructor "{pattern.flags}"')
         flags |= _FLAGS[flag]
     try:
-        return regex.compile(
-            _translated(pattern.pattern, is_multiline="m" in pattern.flags, is_dotall="s" in pattern.flags), flags
-        )
+        pieces = javascript_pieces(pattern.pattern, is_multiline="m" in pattern.flags, is_dotall="s" in pattern.flags)
+        return regex.compile("".join(piece.translated for piece in pieces), flags)
     except (regex.error, RecursionError, OverflowError, ValueError) as error:
         raise CellError(f"Invalid regular expression: /{pattern.pattern[:100]}/: {error}") from None
-
-
-def _translated(pattern: str, *, is_multiline: bool, is_dotall: bool) -> str:
-    """Return the pattern as ``regex`` has it.
-
-    In JavaScript digits, letters and the borders of words are ASCII, a line may end with a carriage return, ``$`` is the very
-    end, ``[^]`` is any character, and a group that has not matched is found anywhere when it is referred to.
-    """
-    changed = {
-        "[^]": r"[\s\S]",
-        "[]": r"(?!)",
-        "^": rf"(?:^|(?<=[{_LINE_ENDS}]))" if is_multiline else "^",
-        "$": rf"(?=[{_LINE_ENDS}]|\Z)" if is_multiline else r"\Z",
-        ".": "." if is_dotall else f"[^{_LINE_ENDS}]",
-        r"\b": r"(?a:\b)",
-        r"\B": r"(?a:\B)",
-        r"\/": "/",
-        **{name: f"[{letters}]" for name, letters in _KINDS.items()},
-        **{name: f"[^{letters}]" for name, letters in _OTHER_KINDS.items()},
-        **{rf"\{number}": rf"(?({number})\{number}|)" for number in range(1, 10)},
-    }
-    return "".join(changed.get(piece) or _piece(piece) for piece in _PIECE.findall(pattern))
-
-
-def _piece(piece: str) -> str:
-    if piece.startswith(r"\k<"):
-        return f"(?P={piece[3:-1]})"
-    return _class(piece) if piece[0] == "[" and len(piece) > 1 else piece
-
-
-def _class(written: str) -> str:
-    """Return a class of characters. What is no letter or no digit of ASCII cannot stand in one, and is put beside it."""
-    is_negated = written[1] == "^"
-    inner: list[str] = []
-    others: list[str] = []
-    for piece in _IN_CLASS.findall(written[1 + is_negated : -1]):
-        if piece in _OTHER_KINDS:
-            others.append(f"[^{_OTHER_KINDS[piece]}]")
-        else:
-            inner.append(_KINDS.get(piece) or (r"\[" if piece == "[" else piece))
-    rest = "".join(inner)
-    if not others:
-        return f"[{'^' if is_negated else ''}{rest}]"
-    if is_negated:
-        return f"(?:(?!{'|'.join(others)}){f'[^{rest}]' if rest else _ANY})"
-    return f"(?:{'|'.join([*others, *([f'[{rest}]'] if rest else [])])})"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 
 from vaultwire.bases.base import Expression
-from vaultwire.bases.errors import Budget
+from vaultwire.bases.errors import Budget, Memory
 from vaultwire.bases.host import Host
 from vaultwire.bases.values import ErrorValue, Value
 
@@ -22,7 +22,8 @@ class Query:
     formulas: Mapping[str, Expression] = field(default_factory=dict)
     this: str = ""
     random: random.Random = field(default_factory=random.Random)
-    compiled: dict[str, Callable[[Row], Value]] = field(default_factory=dict)
+    compiled: dict[int, tuple[Expression, Callable[[Row], Value]]] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)
 
     @property
     def zone(self) -> tzinfo:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,8 @@ from vaultwire.bases.texts import text_of, type_name
 from vaultwire.bases.values import Date, Value
 
 _NAMES = frozenset(("values",))
+# A digest is shorter than a longer text.
+_MOST_KEPT = 64
 
 
 def _numbers(values: Sequence[Value]) -> list[float]:
@@ -38,8 +41,20 @@ def _range(values: Sequence[Value]) -> Value:
     return difference(dates[-1], dates[0]) if dates else None
 
 
-def _unique(values: Sequence[Value]) -> Value:
-    return len({(type_name(each), text_of(each)) for each in values if not is_empty(each)})
+def _number_or_date(value: Value) -> Value:
+    return value if isinstance(value, (int, float, Date)) and not isinstance(value, bool) else None
+
+
+def _filled(value: Value) -> Value:
+    return None if is_empty(value) else True
+
+
+def _identity(value: Value) -> Value:
+    """Return what two values share that count as one."""
+    if is_empty(value):
+        return None
+    text = f"{type_name(value)} {text_of(value)}"
+    return text if len(text) <= _MOST_KEPT else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 _SUMMARIES: Final[Mapping[str, Callable[[Sequence[Value]], Value]]] = {
@@ -56,7 +71,15 @@ _SUMMARIES: Final[Mapping[str, Callable[[Sequence[Value]], Value]]] = {
     "Unchecked": lambda values: sum(each is False for each in values),
     "Empty": lambda values: sum(map(is_empty, values)),
     "Filled": lambda values: sum(not is_empty(each) for each in values),
-    "Unique": _unique,
+    "Unique": lambda values: len({each for each in values if each is not None}),
+}
+# What of a value a summary needs: a column may have many long texts.
+_NEEDED: Final[Mapping[str, Callable[[Value], Value]]] = {
+    "Checked": lambda value: value if isinstance(value, bool) else None,
+    "Unchecked": lambda value: value if isinstance(value, bool) else None,
+    "Empty": _filled,
+    "Filled": _filled,
+    "Unique": _identity,
 }
 DEFAULT_SUMMARIES: Final = (*_SUMMARIES,)
 
@@ -66,8 +89,16 @@ def default_summary(name: str) -> str | None:
     return next((each for each in _SUMMARIES if each.casefold() == name.casefold()), None)
 
 
+def needed(name: str, custom: Mapping[str, Expression], value: Value) -> Value:
+    """Return what of a value a summary needs: all of it for one of the base's own."""
+    if name in custom:
+        return value
+    known = default_summary(name)
+    return None if known is None else _NEEDED.get(known, _number_or_date)(value)
+
+
 def summarize(name: str, custom: Mapping[str, Expression], values: Sequence[Value], query: Query) -> Value:
-    """Return the summary of a column's values; null for a name that means none. Errors are values, too."""
+    """Return the summary of what is ``needed`` of a column's values; null for a name that means none."""
     if name in custom:
         row = Row(query, "", names={"values": list(values)})
         row.budget.spend(-len(values) * 10)  # a column may be as long as the vault

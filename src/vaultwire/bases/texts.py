@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from vaultwire.bases.dates import date_text, humanized
+from vaultwire.bases.errors import MOST_CELL_BYTES, CellError
 from vaultwire.bases.values import (
     Date,
     Duration,
@@ -56,8 +57,20 @@ def text_of(value: Value) -> str:
     if isinstance(value, ErrorValue):
         return f"Error: {value.message}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {text_of(each)}" for name, each in value.items())
-    return ", ".join(map(text_of, value))
+        return joined(", ", (f"{name}: {text_of(each)}" for name, each in value.items()))
+    return joined(", ", map(text_of, value))
+
+
+def joined(between: str, texts: Iterable[str], most: int = MOST_CELL_BYTES) -> str:
+    """Return texts as one. Raises CellError for one of more than ``most`` characters, before it is made."""
+    parts: list[str] = []
+    length = -len(between)
+    for text in texts:
+        length += len(text) + len(between)
+        if length > most:
+            raise CellError(f"This text is longer than {most:,} characters.")
+        parts.append(text)
+    return between.join(parts)
 
 
 def _as_link(value: Link | File) -> Link:

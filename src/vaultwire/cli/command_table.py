@@ -26,7 +26,7 @@ from vaultwire.cli import (
     stdio,
     vaults,
 )
-from vaultwire.cli.vault_commands import any_tool, bases, finding, history, notes
+from vaultwire.cli.vault_commands import any_tool, bases, finding, history, notes, proposals
 from vaultwire.config import make_config
 
 USUAL_CODES = "exit code: 0 done; 1 a problem was found and reported; 2 wrong use"
@@ -114,10 +114,10 @@ _NOTES = (
     ),
     Command(
         "base",
-        "print what a base shows",
+        "print what a base shows, or list the bases",
         bases.add_base,
         bases.base,
-        ("vaultwire base Books", "vaultwire base Books.base 'To read' --format csv"),
+        ("vaultwire base", "vaultwire base Books", "vaultwire base Books.base 'To read' --format csv"),
         FOUND_CODES,
     ),
     Command("tags", "list tags", finding.add_tags, finding.tags, ("vaultwire tags -n 20",), FOUND_CODES),
@@ -173,8 +173,30 @@ _HISTORY = (
         "undo changes",
         history.add_undo,
         history.undo,
-        ("vaultwire undo 12", "vaultwire undo --since 1h --dry-run"),
+        ("vaultwire undo last", "vaultwire undo 12", "vaultwire undo --since 1h --dry-run"),
         CHANGE_CODES,
+    ),
+    Command(
+        "proposals",
+        "list the changes that wait for you, or show one",
+        proposals.add_proposals,
+        proposals.proposals,
+        ("vaultwire proposals", "vaultwire proposals 3"),
+        FOUND_CODES,
+    ),
+    Command(
+        "accept",
+        "make changes that wait for you",
+        proposals.add_accept,
+        proposals.accept,
+        ("vaultwire accept 3", "vaultwire accept --all --dry-run"),
+    ),
+    Command(
+        "refuse",
+        "refuse changes that wait for you",
+        proposals.add_refuse,
+        proposals.refuse,
+        ("vaultwire refuse 3 --reason 'Keep the old title'",),
     ),
 )
 _SERVERS = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vaultwire import __version__
 from vaultwire.cli.command_table import GROUPS, Command
-from vaultwire.cli.suggestions import CommandParser
+from vaultwire.cli.suggestions import CommandParser, actions_of, commands_of
 
 _DESCRIPTION = "One program between an Obsidian vault and the AI assistants and editors that work with it."
 _EPILOG = """\
@@ -19,7 +19,7 @@ start with:
   vaultwire search tomatoes --vault ~/Notes
 
 VAULTWIRE_VAULT=~/Notes in the environment stands for --vault ~/Notes.
-vaultwire COMMAND --help describes a command, with examples and its exit codes."""
+vaultwire help COMMAND describes a command, with examples and its exit codes."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -29,13 +29,28 @@ def run(arguments: Sequence[str]) -> int:
         if not arguments:
             parser.print_help()
             return 0
-        options = parser.parse_args(arguments)
+        options = parser.parse_args(_command_first(arguments, commands_of(parser)))
         code: int = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output has closed it: `vaultwire doctor | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code
+
+
+def _command_first(arguments: Sequence[str], commands: Mapping[str, argparse.ArgumentParser]) -> list[str]:
+    """Return the arguments as the parser takes them: ``help X`` is ``X --help``, and options may stand before the command."""
+    if arguments[0] == "help":
+        return [*arguments[1:], "--help"]
+    for place, word in enumerate(arguments):
+        if word in commands and not (place and _takes_value(commands[word], arguments[place - 1])):
+            return [word, *arguments[:place], *arguments[place + 1 :]]
+    return list(arguments)
+
+
+def _takes_value(command: argparse.ArgumentParser, word: str) -> bool:
+    """Tell whether a word is an option of a command that has a value, so that what follows is that value."""
+    return any(word in action.option_strings and action.nargs != 0 for action in actions_of(command))
 
 
 def make_parser() -> CommandParser:

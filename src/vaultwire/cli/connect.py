@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Relay until the client is done; return the exit code."""
+    """Relay until the client is done; return 1 if the server was never reached, else 0. Raises ConfigError."""
     key = options.key
     if options.key_file is not None:
         if key is not None:
@@ -54,14 +54,16 @@ def run(options: argparse.Namespace) -> int:
     if sys.stdin is not None and sys.stdin.isatty():
         complain("waiting for an MCP client's messages on stdin. Clients start this command themselves. Ctrl-D ends it")
     try:
-        app.run_connect(target, complain)
+        was_reached = app.run_connect(target, complain)
     except OSError as error:
         if target.ca_file is None:
             raise
         raise ConfigError(
             f"no certificates in PEM form in {os.path.abspath(target.ca_file)}: {error.strerror or error}"
         ) from None
-    return 0
+    if not was_reached:
+        complain(f"no server was reached at {target.url}")
+    return 0 if was_reached else 1
 
 
 def make_target(

@@ -41,7 +41,7 @@ def run(config: Config | None) -> int:
         return _on_own_vault(config)
     with tempfile.TemporaryDirectory(prefix="vaultwire-demo-") as folder:
         vault = os.path.join(folder, "vault")
-        _write_sample(vault)
+        write_sample(vault)
         say(f"A sample vault of {len(_SAMPLE)} notes in {vault}")
         # The index and the journal are removed with the sample.
         kept = {CACHE_VARIABLE: os.path.join(folder, "cache"), STATE_VARIABLE: os.path.join(folder, "state")}
@@ -68,7 +68,7 @@ def keep(given: str) -> int:
     try:
         if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
             raise ConfigError(f"{folder!r} is there and is not an empty folder; name a new one")
-        _write_sample(folder)
+        write_sample(folder)
     except OSError as error:
         raise ConfigError(f"cannot write the sample vault: {error}") from None
     say(
@@ -77,7 +77,8 @@ def keep(given: str) -> int:
     return 0
 
 
-def _write_sample(folder: str) -> None:
+def write_sample(folder: str) -> None:
+    """Write the sample vault into an empty folder."""
     for path, text in _SAMPLE.items():
         target = os.path.join(folder, *path.split("/"))
         os.makedirs(os.path.dirname(target), exist_ok=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from vaultwire import __version__
@@ -17,11 +18,12 @@ from vaultwire.cli.check import summary, to_line
 from vaultwire.cli.progress import ProgressLine
 from vaultwire.cli.stdio_client import ServerEndedError, StdioClient
 from vaultwire.cli.terminal import say, say_data, say_styled
-from vaultwire.config import Config, make_config
+from vaultwire.config import VAULT_VARIABLE, Config, make_config
 from vaultwire.installation import extras, has_extra, how_to_add, installation, running_command
 from vaultwire.obsidian.known_vaults import known_vaults
 from vaultwire.obsidian.plugin_files import plugin_is_current
 from vaultwire.transports.lock_file import discover_editors, gemini_folder, lock_folders, qwen_folder
+from vaultwire.vault.holding.proposals import ROOM, ROOM_OF_CLIENT
 
 # The marks of lines: ! for what does not work, ~ for what could be better.
 _HEADING, _FACT, _PROBLEM, _REMARK = "#", "", "!", "~"
@@ -35,6 +37,7 @@ _EXTRAS = {
 _STYLES = {_HEADING: "1", _PROBLEM: "31", _REMARK: "33"}
 # More than these are counted and not listed: ``check`` lists them.
 _MAX_PROBLEMS, _MAX_REMARKS = 20, 3
+_NEARLY_FULL = 0.9  # of what may wait of one client
 _CONTRACT_MILLISECONDS = 100  # "initialize response: <100ms"
 
 
@@ -47,7 +50,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a report for each vault; return 1 if something is wrong, else 0. Raises ConfigError."""
+    """Print a report for each vault; return 1 if something is wrong, else 0. Raises ConfigError.
+
+    Without a vault, the report is of this computer alone.
+    """
+    if options.vault is None and not os.environ.get(VAULT_VARIABLE):
+        environment = _environment()
+        if options.json:
+            say_data(json.dumps({"healthy": True, "environment": environment}, indent=2, ensure_ascii=False))
+        else:
+            _say_lines(_environment_lines(environment))
+            say("This computer is ready. To check a vault, too: vaultwire doctor --vault PATH")
+        return 0
     config = make_config(options.vault, policy=options.policy)
     with ProgressLine() as progress:
         reports = {name: _examine(config.for_vault(name), progress) for name in config.vaults}
@@ -57,10 +71,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         for number, (name, report) in enumerate(reports.items()):
             say(*[""] * (number > 0), *([name, ""] if len(reports) > 1 else []))
-            lines = list(_lines(report))
-            for mark, text in lines:
-                say_styled((_to_text(mark, text), _STYLES.get(mark, "")))
-            say(_verdict({mark for mark, _ in lines}))
+            say(_verdict(_say_lines(_lines(report))))
     return 0 if all(report["healthy"] for report in reports.values()) else 1
 
 
@@ -97,6 +108,17 @@ def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
             "changes": journal.changes,
             "not_kept_because": journal.problem or None,
         },
+        "waiting": [
+            {
+                "client": client,
+                "changes": room.number,
+                "bytes": room.size,
+                "is_nearly_full": any(
+                    used >= _NEARLY_FULL * most for used, most in zip(room, ROOM_OF_CLIENT, strict=True)
+                ),
+            }
+            for client, room in findings.waiting.items()
+        ],
         "policy": config.policy,
         "editors": {
             "folders": lock_folders(),
@@ -149,9 +171,16 @@ def _time_start(config: Config) -> float:
         return talk.initialize()[1]
 
 
-def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the lines of the report, each with its mark. The marks also decide the verdict and the exit code."""
-    environment, vault = report["environment"], report["vault"]
+def _say_lines(lines: Iterable[tuple[str, str]]) -> set[str]:
+    """Print lines of a report; return their marks."""
+    marks = set()
+    for mark, text in lines:
+        say_styled((_to_text(mark, text), _STYLES.get(mark, "")))
+        marks.add(mark)
+    return marks
+
+
+def _environment_lines(environment: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield _HEADING, "Environment"
     yield _FACT, f"vaultwire {environment['vaultwire']}, Python {environment['python']}, {environment['system']}"
     yield _FACT, f"started as {' '.join(environment['command'])}"
@@ -161,6 +190,12 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, command in environment["extras"].items():
         what = f"{name} ({_EXTRAS.get(name, 'an extra')})"
         yield _FACT, f"{what}: not installed. To add it: {command}" if command else f"{what}: installed"
+
+
+def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of the report, each with its mark. The marks also decide the verdict and the exit code."""
+    vault = report["vault"]
+    yield from _environment_lines(report["environment"])
     yield _HEADING, "Vault"
     yield _FACT, vault["path"]
     yield _FACT, f"{vault['notes']} notes, {vault['note_bytes'] / 1e6:.1f} MB; {vault['other_files']} other files"
@@ -177,6 +212,7 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if len(faults) > most:
             yield _FACT, f"… and {len(faults) - most} more"
     yield from _storage_lines(report["index"], report["journal"])
+    yield from _waiting_lines(report["waiting"])
     yield _HEADING, "Policy"
     yield _FACT, report["policy"] or "none: every client may read and change all notes"
     yield _HEADING, "Claude Code"
@@ -212,6 +248,21 @@ def _storage_lines(index: dict[str, Any], journal: dict[str, Any]) -> Iterator[t
     if journal["not_kept_because"]:
         why = journal["not_kept_because"]
         yield _PROBLEM, f"notes cannot be changed, because changes cannot be recorded: {why}"
+
+
+def _waiting_lines(waiting: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield what waits for the person, and whose changes cannot be taken any more."""
+    if waiting:
+        number, size = (sum(each[name] for each in waiting) for name in ("changes", "bytes"))
+        yield (
+            _FACT,
+            f"{number} changes wait for you, {size / 1e6:.1f} MB (at most {ROOM.number}, {ROOM.size // 1_000_000} MB)",
+        )
+    for each in waiting:
+        if each["is_nearly_full"]:
+            who = each["client"] or "a client without a name"
+            how_many = f"{each['changes']} changes of {who} wait, {each['bytes'] / 1e6:.1f} MB"
+            yield _REMARK, f"{how_many}: hardly any more can, so decide some at the desk (vaultwire desk)"
 
 
 def _editor_lines(editors: dict[str, Any]) -> Iterator[tuple[str, str]]:

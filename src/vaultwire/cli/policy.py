@@ -48,8 +48,12 @@ def run(options: argparse.Namespace) -> int:
     except PolicyError as error:
         complain(str(error))
         return 1
+    changing = [name for name, each in tools.items() if not each["annotations"]["readOnlyHint"]]
     if options.action == "check":
         say(f"{path_of_policy} is a policy:", *(f"- {line}" for line in describe(loaded)))
+        surprises = [] if loaded.review is None else loaded.review.surprises(changing)
+        if surprises:
+            say("Check:", *(f"- {line}" for line in surprises))
         return 0
     tool = tools.get(options.tool.replace("-", "_"))
     if tool is None:

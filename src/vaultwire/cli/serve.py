@@ -91,7 +91,7 @@ def run(config: Config, options: argparse.Namespace) -> int:
         if in_the_open:
             complain("without TLS, others can read keys and notes on their way (see --tls-cert)")
         hint = " (to see what assistants change: vaultwire desk)" if network.desk else ""
-        say(f"vaultwire serves {', '.join(config.vault_options)}{hint} at {url}", flush=True)
+        say(f"vaultwire serves {', '.join(config.vault_options)}{hint} at {url}/mcp", flush=True)
 
     if options.log_file is not None:
         _log_to(options.log_file)

@@ -19,10 +19,24 @@ class CommandParser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         """Take argparse's settings."""
         super().__init__(**{"formatter_class": argparse.RawDescriptionHelpFormatter, **settings})
+        self._is_mixing = False
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, but report unknown options with the usage of this command, not that of ``vaultwire``."""
-        known, unknown = super().parse_known_args(args, namespace)
+        """Parse as argparse does, but take options between words, too: ``search a --vault V b``.
+
+        Unknown options are reported with the usage of this command, not that of ``vaultwire``.
+        """
+        if self._is_mixing:
+            return super().parse_known_args(args, namespace)
+        # After -- every word is an argument; argparse forgets that between its two steps.
+        if commands_of(self) or "--" in (args or ()):
+            known, unknown = super().parse_known_args(args, namespace)
+        else:
+            self._is_mixing = True  # argparse calls this again, for the options and then for the words
+            try:
+                known, unknown = self.parse_known_intermixed_args(args, namespace)
+            finally:
+                self._is_mixing = False
         if unknown:
             self.error(_unknown(unknown, [each for action in actions_of(self) for each in action.option_strings]))
         return known, unknown

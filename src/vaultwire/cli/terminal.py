@@ -25,6 +25,7 @@ _DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x
 _ESCAPED = (*_CONTROLS, *_DIRECTIONS)
 # A column of fewer characters shows nothing that can be recognised.
 _LEAST_COLUMN = 12
+_DIFF_STYLES = {"+": "32", "-": "31", "@": "36"}
 _AS_TEXT = {ord("\n"): r"\n", ord("\r"): r"\r"}
 
 
@@ -59,14 +60,26 @@ def say_styled(*parts: Styled) -> None:
     _print(line, to_stderr=False, flush=False)
 
 
+def say_lines(text: str) -> None:
+    """Print a text of several lines for a person, also one who reads it through a pipe (``| less -R``)."""
+    for line in text.removesuffix("\n").split("\n"):
+        _print(plain(line.removesuffix("\r")), to_stderr=False, flush=False)
+
+
 def say_text(text: str) -> None:
-    """Print a text of several lines: to a terminal with control characters escaped, into a pipe or file as it is."""
+    """Print a file's own text: as ``say_lines`` to a terminal, into a pipe or file as it is."""
     if has_reader():
-        for line in text.removesuffix("\n").split("\n"):
-            _print(plain(line.removesuffix("\r")), to_stderr=False, flush=False)
+        say_lines(text)
     elif sys.stdout is not None:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
+
+
+def say_diff(diff: str) -> None:
+    """Print a unified diff, each line in the style of what it says."""
+    for line in diff.rstrip("\n").split("\n"):
+        is_name = line.startswith(("+++ ", "--- "))
+        say_styled((line, "1" if is_name else _DIFF_STYLES.get(line[:1], "")))
 
 
 def say_rows(rows: Iterable[Sequence[Styled]], shortened: int = -1) -> None:

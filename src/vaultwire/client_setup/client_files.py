@@ -1,7 +1,8 @@
 """A client's file on the disk: read whole, and replaced whole, so that no reader ever sees a half of it.
 
-A link stays a link: the file that it leads to is replaced (folders of dotfiles are full of them). Permissions stay; a byte
-order mark stays. Other programs may have written meanwhile: then nothing is replaced.
+A link stays a link: the file that it leads to is replaced (folders of dotfiles are full of them). Owner, permissions and
+attributes stay, also for root; a byte order mark stays. A file with several names (hard links) is written over, so that they
+stay one file. Other programs may have written meanwhile: then nothing is replaced.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tempfile
 from typing import NamedTuple
 
 from vaultwire.client_setup.problems import SetupError
+from vaultwire.vault.disk.file_operations import copy_attributes
 
 # Far more than any client's settings; Claude Code's file holds years of history in less.
 MAX_BYTES = 64 * 1024 * 1024
@@ -68,11 +70,14 @@ def replace(path: str, before: Content, data: bytes, *, private: bool = False) -
     """
     target = os.path.realpath(path)
     try:
-        mode = stat.S_IMODE(os.stat(target).st_mode) if before.data is not None else 0o666 & ~_umask()
         if before.data is not None and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, "the file may only be read", target)
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        temporary = _write_beside(target, data, mode & _OWN_ONLY if private else mode)
+        if before.data is not None and os.stat(target).st_nlink > 1:
+            _check_same(path, before)
+            _write_over(target, data, private=private)
+            return
+        _make_folders(os.path.dirname(target))
+        temporary = _write_beside(target, data, is_new=before.data is None, private=private)
         try:
             _check_same(path, before)
             os.replace(temporary, target)
@@ -99,7 +104,33 @@ def _check_same(path: str, before: Content) -> None:
         raise SetupError(f"{path} was changed by another program just now. Run the same command again")
 
 
-def _write_beside(target: str, data: bytes, mode: int) -> str:
+def _make_folders(folder: str) -> None:
+    """Make the folders that are missing, for the owner of the one above them."""
+    if not os.path.isdir(folder):
+        _make_folders(os.path.dirname(folder))
+        os.mkdir(folder)
+        _give_to_owner_above(folder)
+
+
+def _give_to_owner_above(path: str) -> None:
+    """Give what root has made in another person's folder to that person."""
+    if os.name == "posix" and os.geteuid() == 0:
+        above = os.stat(os.path.dirname(path))
+        os.chown(path, above.st_uid, above.st_gid)
+
+
+def _write_over(target: str, data: bytes, *, private: bool) -> None:
+    """Write the bytes into the file itself. A copy of what it held is kept (``records``), should the power fail."""
+    with open(target, "r+b") as file:
+        if private:
+            os.chmod(target, stat.S_IMODE(os.stat(target).st_mode) & _OWN_ONLY)
+        file.write(data)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write_beside(target: str, data: bytes, *, is_new: bool, private: bool) -> str:
     """Write the bytes to a temporary file in the folder of the target, and return its path."""
     handle, temporary = tempfile.mkstemp(
         prefix=f".{os.path.basename(target)}.", suffix=".vaultwire", dir=os.path.dirname(target)
@@ -109,7 +140,13 @@ def _write_beside(target: str, data: bytes, mode: int) -> str:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, mode)
+            if is_new:
+                os.chmod(temporary, 0o666 & ~_umask())
+                _give_to_owner_above(temporary)
+            else:
+                copy_attributes(target, temporary, file.fileno())
+        if private:
+            os.chmod(temporary, stat.S_IMODE(os.stat(temporary).st_mode) & _OWN_ONLY)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vaultwire.client_setup.problems import SetupError
+from vaultwire.vault.disk.file_operations import make_private
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.value_types import NoProgress
 
@@ -56,7 +57,7 @@ def digest(data: bytes) -> str:
 def locked(state: str) -> Iterator[None]:
     """Let no other vaultwire write a client's file meanwhile. Raises SetupError."""
     try:
-        os.makedirs(state, mode=0o700, exist_ok=True)
+        make_private(state)
     except OSError as error:
         raise SetupError(f"{state} cannot be used: {error.strerror or error}. Nothing was changed") from None
     with ProcessLock(os.path.join(state, f"{_FOLDER}.lock"), "another vaultwire").held(NoProgress()):
@@ -113,7 +114,7 @@ def _all(state: str) -> Iterator[Record]:
 
 
 def _new_folder(top: str) -> str:
-    os.makedirs(top, mode=0o700, exist_ok=True)
+    make_private(top)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     number = 0
     while True:

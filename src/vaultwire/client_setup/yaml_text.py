@@ -14,6 +14,8 @@ import yaml
 from vaultwire.client_setup.problems import BrokenFileError, NotEditableError
 
 _USUAL_INDENT = 2
+# Values that aliases add. No settings of a client have so many.
+_MOST_COPIES = 10_000
 _NULL = "tag:yaml.org,2002:null"
 
 
@@ -28,7 +30,13 @@ class _Member(NamedTuple):
 def read(text: str) -> Any:
     """Return what a text says; an empty one is an empty mapping. Raises BrokenFileError."""
     try:
-        found = yaml.safe_load(text)
+        loader = yaml.SafeLoader(text)
+        try:
+            root = loader.get_single_node()
+            _check_aliases(root)
+            found = None if root is None else loader.construct_document(root)
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -39,6 +47,22 @@ def read(text: str) -> Any:
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise BrokenFileError(str(error) or "the values are nested too deeply", 1, 1) from None
     return {} if found is None else found
+
+
+def _check_aliases(root: yaml.Node | None) -> None:
+    """Raise BrokenFileError where aliases of aliases stand for so many values that nobody could compare them."""
+    sizes: dict[int, int] = {}
+
+    def expanded(node: yaml.Node) -> int:
+        if id(node) not in sizes:
+            sizes[id(node)] = 1  # should it be in itself
+            members = node.value if isinstance(node, yaml.CollectionNode) else []
+            nodes = [each for member in members for each in (member if isinstance(member, tuple) else (member,))]
+            sizes[id(node)] = 1 + sum(map(expanded, nodes))
+        return sizes[id(node)]
+
+    if root is not None and expanded(root) > len(sizes) + _MOST_COPIES:
+        raise BrokenFileError(f"its aliases stand for more than {_MOST_COPIES} values", 1, 1)
 
 
 def write(text: str, keys: Sequence[str], value: Any) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vaultwire.trust.keys import Keys
+from vaultwire.vault.disk.file_operations import keep_private, make_private
 
 COOKIE = "vaultwire_desk"
 COOKIE_SECONDS = 30 * 24 * 3600
@@ -25,11 +26,10 @@ _CODE_SECONDS = 600
 # Browsers and profiles of one person; the oldest goes.
 _MAX_COOKIES = 50
 _SECRET_BYTES = 32
+_COOKIE_LENGTH = len(secrets.token_urlsafe(_SECRET_BYTES))
 _MAX_SECRET = 200
 _MAX_FILE_BYTES = 4096
 _CODE, _COOKIE, _SUFFIX = "code-", "cookie-", ".json"
-# Cookies of one name that a request may have: another path or an older program may have set a second one.
-_MAX_TRIED = 4
 
 
 def desk_folder(state: str) -> str:
@@ -67,6 +67,7 @@ class Access:
         self.server = secrets.token_hex(8)
         """Tells this server from others. A code is for one server, so no other program can use it."""
         self._folder = desk_folder(state)
+        keep_private(state, self._folder)
         self._keys = Keys(desk_keys_folder(state))
         self._now = now
 
@@ -90,7 +91,9 @@ class Access:
     def cookie_in(self, header: bytes) -> str | None:
         """Return the cookie in a ``Cookie`` header that opens the desk, None for none."""
         pairs = (pair.strip().partition("=") for pair in header.decode("latin-1").split(";"))
-        tried = [value for name, separator, value in pairs if separator and name == COOKIE][:_MAX_TRIED]
+        # All of that name: other paths and older programs may have set some, and a browser sends those of longer paths
+        # first. The size of a request's head bounds how many there are.
+        tried = (value for name, _, value in pairs if name == COOKIE and len(value) == _COOKIE_LENGTH)
         return next((value for value in tried if self.is_cookie(value)), None)
 
     def is_cookie(self, cookie: str) -> bool:
@@ -99,7 +102,7 @@ class Access:
         if found is None or not _is_current(found, self._now()):
             return False
         key = found.get("key")
-        return not key or any(each.name == key for each in self._keys.all())
+        return not key or any(each.principal == key for each in self._keys.all())
 
     def csrf(self, cookie: str) -> str:
         """Return the token that a POST with this cookie must have. It is the same after a restart of the server."""
@@ -110,7 +113,7 @@ class Access:
         return hmac.compare_digest(self.csrf(cookie).encode(), given)
 
     def _new_cookie(self, key: str) -> str:
-        """``key``: the name of the key that it is given for; empty for a code."""
+        """``key``: the principal of the key that it is given for; empty for a code."""
         cookie = secrets.token_urlsafe(_SECRET_BYTES)
         _remove_expired(self._folder, _COOKIE)
         by_age = sorted(_names(self._folder, _COOKIE), key=lambda name: _mtime(os.path.join(self._folder, name)))
@@ -161,7 +164,7 @@ def _remove(path: str) -> None:
 
 def _write(path: str, record: dict[str, Any]) -> None:
     """Write a file under a name that nobody has seen yet. Readers never find half of it. Raises OSError."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    make_private(os.path.dirname(path))
     temporary = f"{path}.{secrets.token_hex(4)}.part"
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         json.dump(record, file)

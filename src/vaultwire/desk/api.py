@@ -161,6 +161,7 @@ class DeskApi:
             "hunk": _optional(body, "hunk", int),
             "edited": _edited(body),
             "reason": _optional(body, "reason", str) or "",
+            "basis": _optional(body, "basis", str) or "",
             "dry_run": _optional(body, "dry_run", bool) or False,
         }
         self._check_writing(action, dry_run=options["dry_run"])

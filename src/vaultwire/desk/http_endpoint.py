@@ -152,15 +152,14 @@ class DeskEndpoint:
             raise DeskRefusal(403, "WRONG_CODE", message)
 
     async def _enter_by_key(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
-        if not self._attempts.may_try():
-            raise DeskRefusal(429, "TOO_MANY_ATTEMPTS", "Too many wrong keys were given. Try again in a minute")
         body = await _read_up_to(receive, _MAX_FORM_BYTES)
         if body is None:
             return
         key = parse_qs(body.decode("latin-1")).get("key", [""])[0].strip()
         cookie = await asyncio.to_thread(self.access.enter_by_key, key)
         if cookie is None:
-            self._attempts.failed()
+            if self._attempts.failed((scope.get("client") or ("",))[0]):
+                raise DeskRefusal(429, "TOO_MANY_ATTEMPTS", "Too many wrong keys were given. Try again in a minute")
             raise DeskRefusal(
                 403, "WRONG_KEY", "This is no key of the desk. Make one with: vaultwire keys issue NAME --desk"
             )

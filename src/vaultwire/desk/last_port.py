@@ -7,6 +7,8 @@ import hashlib
 import os
 from collections.abc import Sequence
 
+from vaultwire.vault.disk.file_operations import make_private
+
 _MAX_PORT = 65535
 
 
@@ -30,7 +32,7 @@ class LastPort:
     def save(self, port: int) -> None:
         """Store the port. If that fails, the next desk has another address."""
         with contextlib.suppress(OSError):
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            make_private(os.path.dirname(self._path))
             temporary = f"{self._path}.{os.getpid()}.part"
             with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
                 file.write(str(port))

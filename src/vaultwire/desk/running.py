@@ -12,6 +12,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from vaultwire.vault.disk.file_operations import make_private
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.value_types import NoProgress
 
@@ -38,7 +39,7 @@ class Announcement:
     def begin(self) -> None:
         """Write the file. Without a state folder, nobody finds the server that way."""
         with contextlib.suppress(OSError):
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            make_private(os.path.dirname(self._path))
             self._lock.enter_context(ProcessLock(_lock_of(self._path), "", needed=True).held(_NoWait()))
             vaults = [os.path.realpath(each) for each in self._running.vaults]
             content = {"server": self._running.server, "url": self._running.url, "vaults": vaults}

@@ -96,6 +96,8 @@ class Proposals:
                 self._askers[stored.id] = _Asker(diff, owner, on_decision)
         except OSError as error:
             raise ValueError(f"the change cannot be kept for the person: {error.strerror or error}") from None
+        except VaultError as error:
+            raise ValueError(error.message) from None
         self._tell()
         return f"p{stored.id}"
 

@@ -24,12 +24,12 @@ from vaultwire.markdown.leaf_blocks import CONTINUE, START
 
 def read_body(body: str, first_line: int) -> Body:
     """Return the blocks of a note's body; ``first_line`` is the number of its first line in the note."""
-    scanner = _BlockParser(body, first_line)
+    scanner = BlockParser(body, first_line)
     scanner.run()
     return Body(scanner.lines, scanner.headings, scanner.spans)
 
 
-class _BlockParser(BlockState):
+class BlockParser(BlockState):
     """One pass over the lines of a body."""
 
     def run(self) -> None:

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from vaultwire.markdown.block_patterns import SPACES
-from vaultwire.markdown.inline import RawLink, read_inline
+from vaultwire.markdown.inline import RawLink, read_definition, read_inline
 from vaultwire.markdown.parsed_note import Heading, Span
 
 
@@ -187,13 +187,38 @@ class BlockState:
             self.span_owner, self.span_first = owner, self.number
         self.span_last = self.number
 
+    def take_line(self, number: int) -> None:
+        """Let the open leaf block begin with line ``number``, which was read as the end of a paragraph."""
+        if not self.containers:
+            self.span_last = number - 1
+            self.extend_span()
+            self.span_first = number
+
     def close_span(self) -> None:
         """Close the open span."""
         if self.span_owner:
             self.spans.append(Span(self.span_first, self.span_last))
 
+    def _read_definitions(self, lines: list[TextLine]) -> list[TextLine]:
+        """Read the definitions of links at the start of a paragraph; return its other lines."""
+        for number, line in enumerate(lines):
+            found = read_definition(line.text[line.content :])
+            if found is None:
+                return lines[number:]
+            prose, links = found
+            if links or line.is_item:
+                prose = " " * line.content + prose
+                base = line.start + line.content
+                self.lines.append(Line(*line[:4], prose, links, base, line.is_item, False, line.is_comment))
+        return []
+
     def read_text(self, lines: list[TextLine]) -> None:
         """Read the inline text of lines that belong together, and keep the lines that hold something."""
+        may_define = self.leaf == "paragraph" or (self.leaf == "heading" and len(lines) > 1)
+        if may_define and "]:" in lines[0].text:
+            lines = self._read_definitions(lines)
+            if not lines:
+                return
         first = lines[0]
         is_one = len(lines) == 1
         text = first.text[first.content :] if is_one else self.body[first.start : lines[-1].start + len(lines[-1].text)]

@@ -1,7 +1,8 @@
-"""The difference of two texts: as a unified diff, and to undo one change among later ones. ``patches`` applies diffs.
+"""The difference of two texts: as a unified diff, to undo one change among later ones, and to make one on a text that has
+changed since. ``patches`` applies diffs.
 
 Texts are compared by lines, which end with ``\\n``. A carriage return is part of its line: so ``unified`` is for plain texts,
-and ``revert`` keeps a file's line ends.
+and ``revert`` and ``merge`` keep a file's line ends.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ def _way_back(trace: list[list[int]], place: int, index: int) -> list[tuple[int,
     return pairs[::-1]
 
 
-# ------------------------------------------------------------------ taking a change back
+# ------------------------------------------------------------------ three texts
 
 
 def revert(now: str, before: str, after: str) -> str | Conflict:
@@ -177,34 +178,88 @@ def revert(now: str, before: str, after: str) -> str | Conflict:
 
     There must be an unchanged line between the lines of this change and those of later ones, else the result is a Conflict.
     """
-    before_lines, after_lines, now_lines = lines_of(before), lines_of(after), lines_of(now)
-    back = differences(after_lines, before_lines)
-    later = differences(after_lines, now_lines)
-    clashes = _touching(back, later)
-    if clashes:
-        return Conflict([_seen_at(each, len(now_lines)) for each in clashes])
-    merged = sorted(
-        [(each, before_lines) for each in back] + [(each, now_lines) for each in later], key=lambda each: each[0]
-    )
+    merged = _merge(now, after, before, apart=True)
+    return Conflict(merged.overlaps) if merged.overlaps else merged.text
+
+
+class Merged(NamedTuple):
+    """Two changes of one text together. ``overlaps``: lines of it, from 1, that both changed; it has both versions there."""
+
+    text: str
+    overlaps: list[Span]
+
+
+def merge(now: str, base: str, proposed: str) -> Merged:
+    """Return ``now`` with the change from ``base`` to ``proposed`` made, too. ``overlaps`` are lines of the result.
+
+    Lines that both added at one place are kept, those of ``now`` first; what both did alike is done once. Only lines that both
+    changed overlap. A line end at the end of the text is merged for itself.
+    """
+    now_text, base_text, proposed_text = map(_ended, (now, base, proposed))
+    merged = _merge(now_text, base_text, proposed_text, apart=False)
+    changes_end = (base_text == base) != (proposed_text == proposed)
+    is_ended = proposed_text == proposed if changes_end else now_text == now
+    return merged if is_ended else merged._replace(text=merged.text.removesuffix("\n"))
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def _merge(now: str, base: str, other: str, *, apart: bool) -> Merged:
+    """Merge two changes of ``base``. ``apart``: changes that touch overlap, and ``overlaps`` are lines of ``now``."""
+    base_lines, now_lines, other_lines = lines_of(base), lines_of(now), lines_of(other)
+    ours, theirs = differences(base_lines, now_lines), differences(base_lines, other_lines)
     result: list[str] = []
+    overlaps: list[Span] = []
     position = 0
-    for each, source in merged:
-        result += after_lines[position : each.start]
-        result += source[each.new_start : each.new_end]
-        position = each.end
-    return "".join([*result, *after_lines[position:]])
+    for group in _groups(ours, theirs, apart=apart):
+        start, end = min(each.start for each, _ in group), max(each.end for each, _ in group)
+        mine = _changed_lines(base_lines, now_lines, [each for each, is_mine in group if is_mine], start, end)
+        yours = _changed_lines(base_lines, other_lines, [each for each, is_mine in group if not is_mine], start, end)
+        result += base_lines[position:start]
+        if mine is None or yours is None or (mine == yours and not apart):
+            result += mine if mine is not None else yours or []
+        elif start == end and not apart:
+            result += [*mine, *yours]
+        elif apart:
+            overlaps += [_seen_at(each, len(now_lines)) for each, is_mine in group if is_mine]
+        else:
+            overlaps.append(Span(len(result) + 1, max(len(result) + 1, len(result) + len(mine) + len(yours))))
+            result += [*mine, *yours]
+        position = end
+    return Merged("".join([*result, *base_lines[position:]]), overlaps)
 
 
-def _touching(back: list[Difference], later: list[Difference]) -> list[Difference]:
-    """Return those of ``later`` that overlap or touch one of ``back``. Both are in order."""
-    found: list[Difference] = []
-    position = 0
-    for each in later:
-        while position < len(back) and back[position].end < each.start:
-            position += 1
-        if position < len(back) and back[position].start <= each.end:
-            found.append(each)
-    return found
+def _groups(
+    ours: list[Difference], theirs: list[Difference], *, apart: bool
+) -> Iterator[list[tuple[Difference, bool]]]:
+    """Yield the differences of both in order, those that overlap together, each with whether it is one of ``ours``."""
+    tagged = [(each, True) for each in ours] + [(each, False) for each in theirs]
+    group: list[tuple[Difference, bool]] = []
+    end = -1
+    for each, is_mine in sorted(tagged, key=lambda pair: (pair[0].start, pair[0].end, not pair[1])):
+        is_same_place = group and group[-1][0][:2] == each[:2]
+        if group and not (each.start < end or (each.start == end and apart) or is_same_place):
+            yield group
+            group = []
+        group.append((each, is_mine))
+        end = max(end, each.end)
+    if group:
+        yield group
+
+
+def _changed_lines(
+    base: list[str], new: list[str], changes: list[Difference], start: int, end: int
+) -> list[str] | None:
+    """Return what changes make of the lines of ``base`` from ``start`` to ``end``; None if there are none."""
+    if not changes:
+        return None
+    lines: list[str] = []
+    for each in changes:
+        lines += [*base[start : each.start], *new[each.new_start : each.new_end]]
+        start = each.end
+    return lines + base[start:end]
 
 
 def _seen_at(place: Difference, total: int) -> Span:

@@ -40,6 +40,12 @@ _TOKEN = compile_pattern(
     r"|<(?:(?P<comment>!--)|(?P<html>" + HTML_TAG + r"|[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*+>))?"
     r"|`(?P<code>`*)"
 )
+# CommonMark 0.31 "Link reference definitions", on one line. ``[^1]:`` is a footnote.
+_TITLE = r"""(?:"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\))"""
+_DEFINITION = compile_pattern(
+    r"\[(?!\^)(?=[^\[\]]*[^\s\[\]])(?:[^\[\]\\]++|\\.)++\]:[ \t]*+(?:<(?P<angled>[^<>\n]*+)>|(?P<bare>[^\s<]\S*+))"
+    rf"(?:[ \t]++{_TITLE})?+[ \t]*+\Z"
+)
 # How deep images may be nested in the text of images: the display text of each repeats all that is in it.
 _MAX_DEPTH = 100
 # Replaces each character that is not prose. It is a punctuation mark, because no tag may follow one, nor ``]`` and ``)``.
@@ -70,6 +76,20 @@ class RawLink(NamedTuple):
 def read_inline(text: str) -> tuple[str, list[RawLink]]:
     """Return the text with dots for all that is not prose, with its length unchanged, and its links."""
     return _Inline(text).read()
+
+
+def read_definition(text: str) -> tuple[str, list[RawLink]] | None:
+    """Return prose and link, as ``read_inline`` does, of a line that says where ``[text][label]`` leads; None for another.
+
+    The list is empty for a definition that leads out of the vault.
+    """
+    found = _DEFINITION.match(text)
+    if found is None:
+        return None
+    first, last = found.span("bare" if found["angled"] is None else "angled")
+    linktext = decoded_destination(text[first:last])
+    link = RawLink(linktext, "", False, True, 0, 1, first, last, len(text.rstrip()))
+    return _HIDDEN * len(text), [link] if linktext.strip("# \t") else []
 
 
 class _Inline:

@@ -180,11 +180,8 @@ def _start_table(blocks: BlockState) -> bool:
     header = blocks.text_lines.pop()
     if blocks.text_lines:  # GFM: the line above is the table's header line, not the end of the paragraph
         blocks.close_leaf()
-        if not blocks.containers:
-            blocks.span_last = header.number - 1
-            blocks.open_leaf("table")
-            blocks.extend_span()
-            blocks.span_first = header.number
+        blocks.open_leaf("table")
+        blocks.take_line(header.number)
     blocks.leaf = "table"
     blocks.read_text([header])
     blocks.extend_span()

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from vaultwire.markdown import edits
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.properties import parse_frontmatter, property_type
-from vaultwire.markdown.property_edits import PropertyEditError, set_properties
+from vaultwire.markdown.property_edits import PropertyEditError, set_properties, written_properties
 from vaultwire.markdown.property_values import same_value
 from vaultwire.markdown.yaml_core import PropertyValue
 
@@ -76,7 +76,7 @@ def with_properties(text: str, source: str) -> tuple[str, list[str]]:
     names = {name.casefold() for name in own.values}
     wanted: dict[str, PropertyValue] = {}
     differing: list[str] = []
-    for name, value in read.values.items():
+    for name, value in written_properties(source).items():
         there = own.value(name)
         if _is_empty(there):
             if not _is_empty(value) or name.casefold() not in names:
@@ -89,7 +89,7 @@ def with_properties(text: str, source: str) -> tuple[str, list[str]]:
         elif not _is_empty(value) and not same_value(there, value):
             differing.append(name)
     # The values are not checked against the types of their properties: they come from a note as they are.
-    return (set_properties(text, wanted, None) if wanted else text), differing
+    return (set_properties(text, wanted, None, source=source) if wanted else text), differing
 
 
 def _is_empty(value: PropertyValue) -> bool:

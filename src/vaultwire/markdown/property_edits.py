@@ -7,20 +7,30 @@ property, ``property_values`` writes its value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from vaultwire.markdown.diffs import common_ends
 from vaultwire.markdown.edits import line_end, to_plain
 from vaultwire.markdown.offsets import Replacement, apply_replacements
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.markdown.property_spans import Block, Property, PropertyEditError, read_block
-from vaultwire.markdown.property_values import block_text, checked, one_line, same_value, written_name
-from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.markdown.property_spans import Block, Item, Property, PropertyEditError, read_block
+from vaultwire.markdown.property_values import (
+    WrittenFloat,
+    WrittenInt,
+    as_text,
+    block_text,
+    checked,
+    one_line,
+    same_value,
+    written_name,
+)
+from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
 
-__all__ = ["PropertyEditError", "remove_properties", "rename_property", "set_properties"]
+__all__ = ["PropertyEditError", "remove_properties", "rename_property", "set_properties", "written_properties"]
 
 _EMPTY_LINES = compile_pattern(r"\A(?:[ \t]*+\r*+\n)++")
+_COMMENT = compile_pattern(r"[ \t]*+#.*+\r?\n\Z")
 _INDENT = "  "  # of list items and block texts, as Obsidian writes them
 
 
@@ -29,9 +39,13 @@ def set_properties(
     values: Mapping[str, PropertyValue],
     types: Mapping[str, str] | None,
     check: Callable[[], None] = lambda: None,
+    untyped: Collection[str] = (),
+    source: str = "",
 ) -> str:
     """Return the text with properties set. ``types`` is what the vault declares, by folded name; None accepts any value, for
-    values that come from another note.
+    values that come from another note. ``untyped`` properties get a text in place of a number, true or false, where they
+    have a text in quotes, unless the vault declares the type of what they get. ``source`` is another note's text: a new
+    property that has the same value there gets the lines that it has there.
 
     A property that exists, in any case of letters, keeps its place, name, quotes, kind of list and comment; items of a
     list that stay keep their lines. New properties come last in the block, which is made if there is none. An unchanged
@@ -49,10 +63,43 @@ def set_properties(
             new[name] = value if types is None else checked(name, value, None, types)
         elif not same_value(block.values[there], value):
             wanted = value if types is None else checked(name, value, block.values[there], types)
+            is_declared = (types or {}).get(name.casefold()) in ("number", "checkbox") and not isinstance(value, str)
+            if name in untyped and not is_declared and _is_quoted(block, there):
+                wanted = as_text(wanted)
             if not same_value(block.values[there], wanted):
                 text = _replaced(text, block, block.property(there), wanted)
                 block = read_block(text)
-    return _added(text, block, new) if new else text
+    return _added(text, block, new, _lines_in(source, new)) if new else text
+
+
+def written_properties(text: str) -> dict[str, PropertyValue]:
+    """Return a note's properties; numbers are written again as they are spelt there, where each has its place."""
+    try:
+        block = read_block(text)
+    except PropertyEditError:
+        return parse_frontmatter(to_plain(text)).values
+
+    def spelt(value: PropertyValue, place: Item | Property) -> PropertyValue:
+        written = text[place.start : place.end]
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, (int, float))
+            or place.style
+            or plain_scalar(written) != value
+        ):
+            return value
+        number = (WrittenInt if isinstance(value, int) else WrittenFloat)(value)
+        number.written = written
+        return number
+
+    values = dict(block.values)
+    for name, found in zip(block.values, block.properties, strict=True):
+        value = values[name]
+        if found is not None and isinstance(value, list) and len(value) == len(found.items):
+            values[name] = [*map(spelt, value, found.items)]
+        elif found is not None:
+            values[name] = spelt(value, found)
+    return values
 
 
 def remove_properties(text: str, names: Iterable[str], check: Callable[[], None] = lambda: None) -> str:
@@ -92,6 +139,13 @@ def rename_property(text: str, old: str, new: str) -> str:
     return _proven(text, block, [apply_replacements(text, [edit])], wanted, there)
 
 
+def _is_quoted(block: Block, name: str) -> bool:
+    """Tell whether a property is a text in quotes, or a list of such texts."""
+    found = block.properties[list(block.values).index(name)]
+    styles = [] if found is None else [item.style for item in found.items] or [found.style]
+    return bool(styles) and {*styles} <= {"'", '"'}
+
+
 def _proven(text: str, block: Block, results: Iterable[str], wanted: dict[str, PropertyValue], name: str) -> str:
     """Return the first of the results that has the properties wanted, in this order, and the same body."""
     body = to_plain(text[block.end :])
@@ -110,20 +164,41 @@ def _proven(text: str, block: Block, results: Iterable[str], wanted: dict[str, P
     )
 
 
-def _added(text: str, block: Block, values: dict[str, PropertyValue]) -> str:
+def _added(text: str, block: Block, values: dict[str, PropertyValue], sources: Mapping[str, list[str]]) -> str:
+    """Return the text with new properties; ``sources`` are the lines of those that another note has so."""
     column = next((found.column for found in block.properties if found is not None), 0)
-    lines: list[str] = []
-    for name, value in values.items():
-        head, tail = _written(value, "", " " * column + _INDENT)
-        lines += [f"{' ' * column}{written_name(name)}:{head and ' '}{head}", *tail]
-    if not block.end:
-        lines = ["---", *lines, "---"]
-    elif block.start == block.closing:
-        lines.append("")  # tells ``remove_properties`` to leave an empty block
     ending = _ending_above(text, block.closing) if block.end else line_end(text)
-    added = "".join(line + ending for line in lines)
-    result = text[: block.closing] + added + text[block.closing :]
-    return _proven(text, block, [result], block.values | values, next(iter(values)))
+
+    def result(sources: Mapping[str, list[str]]) -> str:
+        lines: list[str] = []
+        for name, value in values.items():
+            head, tail = _written(value, "", " " * column + _INDENT)
+            lines += sources.get(name) or [f"{' ' * column}{written_name(name)}:{head and ' '}{head}", *tail]
+        if not block.end:
+            lines = ["---", *lines, "---"]
+        elif block.start == block.closing:
+            lines.append("")  # tells ``remove_properties`` to leave an empty block
+        return text[: block.closing] + "".join(line + ending for line in lines) + text[block.closing :]
+
+    ways = (result(each) for each in ([sources, {}] if sources else [{}]))
+    return _proven(text, block, ways, block.values | values, next(iter(values)))
+
+
+def _lines_in(source: str, values: Mapping[str, PropertyValue]) -> dict[str, list[str]]:
+    """Return the lines of those properties that a text has with the same value, and the comments right above them."""
+    try:
+        block = read_block(source)
+    except PropertyEditError:
+        return {}
+    plain: dict[str, list[str]] = {}
+    for name, found in zip(block.values, block.properties, strict=True):
+        if found is None or name not in values or not same_value(values[name], block.values[name]):
+            continue
+        top = found.top
+        while (above := source.rfind("\n", 0, top - 1) + 1) >= block.start and _COMMENT.match(source, above, top):
+            top = above
+        plain[name] = to_plain(source[top : found.bottom]).removesuffix("\n").split("\n")
+    return plain
 
 
 def _without(text: str, block: Block, found: Property) -> str:

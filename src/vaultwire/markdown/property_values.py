@@ -55,6 +55,18 @@ _SHOWN = 60
 _FEWEST_LINES = 2  # below that, quotes are shorter
 
 
+class WrittenInt(int):
+    """A whole number with its spelling in a note, such as ``007``, in which it is written again."""
+
+    written: str
+
+
+class WrittenFloat(float):
+    """A number with its spelling in a note, such as ``1.20``, in which it is written again."""
+
+    written: str
+
+
 def same_value(one: PropertyValue, other: PropertyValue) -> bool:
     """Tell whether two values are the same to Obsidian: 1 and 1.0 are, 1 and true are not."""
     if isinstance(one, bool) or isinstance(other, bool):
@@ -68,16 +80,35 @@ def same_value(one: PropertyValue, other: PropertyValue) -> bool:
     return type(one) is type(other) and one == other
 
 
+def read_text(text: str) -> bool | float | str:
+    """Return the number, true or false that YAML reads in a text, if it is written so again; else the text."""
+    value = plain_scalar(text) if text else text
+    is_typed = isinstance(value, float) or (isinstance(value, int) and abs(value) < _MAX_INTEGER)
+    return value if is_typed and one_line(value) == text else text  # type: ignore[return-value]
+
+
+def as_text(value: PropertyValue) -> PropertyValue:
+    """Return a number, true or false, or those in a list, as texts; any other value as it is."""
+    if isinstance(value, list):
+        return [*map(as_text, value)]
+    return one_line(value) if isinstance(value, (int, float)) else value
+
+
 def checked(name: str, value: PropertyValue, old: PropertyValue, types: Mapping[str, str]) -> PropertyValue:
     """Return the value in the form of the property's type: a single value for a list becomes a list of it.
 
-    ``types`` is what the vault declares, by folded name; tags, aliases and cssclasses are always lists. None fits every
-    type, and an item that the list has already is not checked. Raises PropertyEditError.
+    A text becomes a number, true or false, and the reverse, only if it is written so again: 1.20 stays a text. ``types`` is
+    what the vault declares, by folded name; tags, aliases and cssclasses are always lists. None fits every type, and an item
+    that the list has already is not checked. Raises PropertyEditError.
     """
     kind = property_type(name, None, types)
     if value is None or (kind == "text" and types.get(name.casefold()) != "text"):
         return value
     if kind not in _LISTS:
+        if isinstance(value, str) and kind in ("number", "checkbox"):
+            value = read_text(value)
+        elif not isinstance(value, list) and kind == "text":
+            value = as_text(value)
         if _fits(kind, value):
             return value
     elif not isinstance(value, (list, dict)):
@@ -86,7 +117,19 @@ def checked(name: str, value: PropertyValue, old: PropertyValue, types: Mapping[
         held = old if isinstance(old, list) else []
         if all(_fits(kind, item) or any(same_value(item, there) for there in held) for item in value):
             return value
-    raise PropertyEditError(f"{name}: expected {_EXPECTED[kind]}, not {_shown(value)}")
+    raise PropertyEditError(f"{name}: expected {_EXPECTED[kind]}, not {_shown(value)}{other_spelling(kind, value)}")
+
+
+def other_spelling(kind: str, value: PropertyValue) -> str:
+    """Return words about how YAML would write a number, true or false that a text spells in another way; or nothing."""
+    read = plain_scalar(value) if isinstance(value, str) and value else None
+    if (
+        kind not in ("number", "checkbox")
+        or not _fits(kind, read)
+        or (isinstance(read, int) and abs(read) >= _MAX_INTEGER)
+    ):
+        return ""
+    return f", which would become {one_line(read)}: give that if it is meant"
 
 
 def _fits(kind: str, value: PropertyValue) -> bool:
@@ -117,6 +160,8 @@ def one_line(value: PropertyValue, quote: str = "", depth: int = 0) -> str:
     """
     if isinstance(value, str):
         return _text(value, quote, in_flow=depth > 0)
+    if isinstance(value, (WrittenInt, WrittenFloat)):
+        return value.written
     if value is None:
         return "null"
     if isinstance(value, bool):

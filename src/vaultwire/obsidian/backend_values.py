@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
+from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, says_folder
 from vaultwire.vault.editing.revising import GivenProperty, ValueKind
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -67,24 +68,31 @@ def to_name(name: str) -> str:
 
 def to_property(name: str, value: str, kind: Kind) -> GivenProperty:
     """Return a property for the engine. As with the command, a JSON list is a list for any ``kind``."""
-    items = json_texts(value)
-    if items is None and kind == "list":
-        items = [item.strip() for item in value.split(",") if item.strip()]
+    items = _json_items(value)
     if items is not None:
-        return GivenProperty(name, None, items, "list")
+        return GivenProperty(name, items, "text")
+    if kind == "list":
+        return GivenProperty(name, [item.strip() for item in value.split(",") if item.strip()], "list")
     kinds: dict[Kind, ValueKind] = {"number": "number", "checkbox": "checkbox"}
-    return GivenProperty(name, value, None, kinds.get(kind, "text"))
+    return GivenProperty(name, value, kinds.get(kind, "text"))
 
 
-def json_texts(value: str) -> list[str] | None:
-    """Return the texts of a JSON list, None for anything else."""
+def _json_items(value: str) -> list[PropertyValue] | None:
+    """Return the items of a JSON list, those of lists in it too; None for anything else."""
     if not value.lstrip().startswith("["):
         return None
     try:
         items = json.loads(value)
     except (ValueError, RecursionError):
         return None
-    return value_texts(items) if isinstance(items, list) else None
+    return _flat(items) if isinstance(items, list) else None
+
+
+def _flat(items: list[Any]) -> list[PropertyValue]:
+    flat: list[PropertyValue] = []
+    for item in items:
+        flat += _flat(item) if isinstance(item, list) else value_texts(item) if isinstance(item, dict) else [item]
+    return [item for item in flat if item is not None]
 
 
 def bookmarks_in(items: Any) -> list[tuple[str, str, str]]:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from vaultwire.bases.comparing import shown_text
+from vaultwire.bases.errors import MOST_KEPT_BYTES
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.obsidian.backend_values import (
@@ -32,12 +33,13 @@ from vaultwire.vault.base_queries.results import BaseSource
 from vaultwire.vault.changes.change import Change, Write
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, parse_set_folder
-from vaultwire.vault.editing.revising import given_as
+from vaultwire.vault.editing.revising import GivenProperty
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,
     NOTE_EXISTS,
     OBSIDIAN_NOT_RUNNING,
+    TOO_LARGE,
     VaultError,
 )
 from vaultwire.vault.links.link_resolver import linkpath_of
@@ -312,7 +314,14 @@ class FilesBackend:
     def base_rows(self, path: str, view: str, progress: Progress) -> tuple[list[str], list[list[str]]]:
         """Return the columns and rows of a base's view, the path first. Raises VaultError as ``base_path``, ``Bases.query``."""
         found = self.vault.bases.query(BaseSource(self.base_path(path)), view, progress=progress)
-        rows = [[row.path, *map(shown_text, row.cells)] for row in found.rows]
+        if not found.rows and found.problems:
+            raise VaultError(INVALID_ARGUMENTS, found.problems[0], path=path)
+        shown = found.rows.page(range(len(found.rows)), MOST_KEPT_BYTES, progress)
+        if len(shown) < len(found.rows):
+            raise VaultError(
+                TOO_LARGE, f"The rows of {path!r} need more than {MOST_KEPT_BYTES // 1_000_000} MB.", path=path
+            )
+        rows = [[row.path, *map(shown_text, row.cells)] for row in shown]
         return ["path", *(column.name for column in found.columns)], rows
 
     def base_views(self, path: str, progress: Progress) -> list[tuple[str, str]]:
@@ -323,7 +332,7 @@ class FilesBackend:
     def create_in_base(self, path: str, view: str, name: str, content: str, progress: Progress) -> Placed:
         """Make a note that a view of a base shows; a name that is taken gets a number. The app's own files are not asked."""
         wanted = self.vault.bases.new_note(BaseSource(self.base_path(path)), view, progress)
-        given = [given_as(each, value) for each, value in wanted.properties.items()]
+        given = [GivenProperty(each, value, "text") for each, value in wanted.properties.items()]
         text = self.vault.revising.with_properties(content, given, progress) if given else content
         place = name if "/" in name or wanted.folder is None else f"{wanted.folder}/{name}"
         made = self.vault.making.create(NewNote(place, text, "", "", "number"), progress, dry_run=False)

@@ -35,6 +35,8 @@ class Dialect:
     naming = SNAKE
     listed: ClassVar[Mapping[str, tuple[str, str]]] = {}
     """Names and titles under which some tools are listed."""
+    given: ClassVar[Mapping[str, JsonObject]] = {}
+    """Arguments that tools get where the client leaves them out: a contract knows no reason to refuse what they allow."""
     short_tools = False
     """Whether a tool is listed with its name, description and input only."""
 
@@ -179,6 +181,7 @@ class _Filesystem(Dialect):
     structured = True
     naming = KEBAB
     listed: ClassVar = {"search_notes": ("search-vault", "Search Vault")}
+    given: ClassVar = {"write_note": {"allow_broken": True}}
     failures: ClassVar = {
         "INVALID_ARGUMENTS": jsonrpc.INVALID_PARAMS,
         "CURSOR_EXPIRED": jsonrpc.INVALID_PARAMS,

@@ -148,11 +148,19 @@ UNNAMED = "stdio:"
 """The prefix of principals that tell callers apart without identifying anybody. No key has such a name."""
 
 
+def name_of_principal(principal: str) -> str:
+    """Return the name of a key without its id, and the owner of a token as it is: only that has a colon."""
+    name, _, _ = principal.partition("#")
+    return principal if ":" in name else name
+
+
 class Peer:
     """The other side of one connection. ``name`` is the name it gives itself, empty before it gave one.
 
-    ``principal`` is the owner of its key or token, empty if it has neither. A client may choose any name, so access is
-    decided by the principal. ``memory`` belongs to the handlers: what they keep of this peer between its requests.
+    ``principal`` is its key, with the key's name and id (``phone#0f3a…``), or the owner of its token; empty if it has
+    neither. A client may choose any name, so access is decided by the principal. A person's rules name a key
+    (``authority``); what is kept of a peer is kept for its principal, because a later key may have the same name.
+    ``memory`` belongs to the handlers: what they keep of this peer between its requests.
     """
 
     __slots__ = (
@@ -182,8 +190,13 @@ class Peer:
 
     @property
     def authority(self) -> str:
-        """The principal whose rights it has; empty for a peer without key or token."""
-        return "" if self.principal.startswith(UNNAMED) else self.principal
+        """The name of its key, or the owner of its token, whose rights it has; empty for a peer without either."""
+        return "" if self.principal.startswith(UNNAMED) else name_of_principal(self.principal)
+
+    @property
+    def key_id(self) -> str:
+        """The id of its key; empty for a peer without one."""
+        return self.principal[len(name_of_principal(self.principal)) + 1 :]
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -192,7 +205,7 @@ class Peer:
 
     @property
     def signature(self) -> str:
-        """Its principal and name in words."""
+        """Its authority and name in words."""
         if not (self.authority and self.name):
             return self.authority or self.name
         return f"{self.authority} ({self.name})"

@@ -10,15 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vaultwire.review.entries import Entry
-from vaultwire.review.parts import hunk_count, in_the_form_of
+from vaultwire.review.parts import hunk_count, in_the_form_of, without_hunks
 from vaultwire.review.timeline import Timeline
 from vaultwire.review.undoing import Undoing, done
 from vaultwire.review.undone_parts import whole_or_hunk
 from vaultwire.review.wording import counted, summary
-from vaultwire.vault.changes.change import Move, Step, Write, paths_of
-from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.changes.change import Move, Step, Write, files_of
+from vaultwire.vault.changes.rebasing import Overlap, Rebased
+from vaultwire.vault.changes.rendering import diff_of
+from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.errors import INVALID_ARGUMENTS, STALE_EDIT, VaultError
 from vaultwire.vault.holding.decisions import Decision, DecisionKind
+from vaultwire.vault.holding.holding import overlapping
 from vaultwire.vault.holding.proposals import Proposal
 from vaultwire.vault.vault import Vault
 
@@ -43,22 +46,24 @@ class Deciding:
         edited: Mapping[str, str],
         reason: str,
         *,
+        basis: str,
         dry_run: bool,
     ) -> dict[str, Any]:
-        """Decide one item; ``part``: a file of it, and a hunk of that. Raises VaultError."""
+        """Decide one item; ``part``: a file of it, and a hunk of that; ``basis``: what was shown. Raises VaultError."""
         _check_action(action)
         file, hunk = part
         if file is None and hunk is not None:
             raise VaultError(INVALID_ARGUMENTS, "A hunk is one of a file: give file, too.", argument="file")
         if action in ("accept", "refuse"):
             proposal = _proposal_of(entry, action)
+            if action == "accept" and file is not None:
+                return self._accept_part(proposal, file, hunk, basis, dry_run=dry_run)
             if file is not None:
-                raise VaultError(
-                    INVALID_ARGUMENTS, f"A proposal is decided as a whole; edit it to {action} a part.", argument="file"
-                )
+                message = "A proposal is refused as a whole. Accept what is right of it first, then refuse the rest."
+                raise VaultError(INVALID_ARGUMENTS, message, argument="file")
             if action == "refuse":
                 return self._refuse(proposal, reason, dry_run=dry_run)
-            return self._accept(entry, proposal, edited, dry_run=dry_run)
+            return self._accept(entry, proposal, edited, basis, dry_run=dry_run)
         _change_of(entry, action)
         if action == "undo":
             if file is None:
@@ -122,13 +127,24 @@ class Deciding:
 
     # ------------------------------------------------------------------ proposals
 
-    def _accept(self, entry: Entry, proposal: Proposal, edited: Mapping[str, str], *, dry_run: bool) -> dict[str, Any]:
-        texts = edited_bytes(proposal, edited)
+    def diff(self, entry: Entry) -> str:
+        """Return what accepting a proposal would change now, as a unified diff. Raises VaultError for what is none."""
+        if entry.proposal is None:
+            raise VaultError(INVALID_ARGUMENTS, f"Change {entry.id[1:]} is made already.", argument="id")
+        now = self._timeline.rebased(entry)
+        return diff_of(entry.proposal.steps if now is None else now.steps)
+
+    def _accept(
+        self, entry: Entry, proposal: Proposal, edited: Mapping[str, str], basis: str, *, dry_run: bool
+    ) -> dict[str, Any]:
+        now = self._timeline.rebased(entry)
+        texts = edited_bytes(proposal, now, edited)
         if dry_run:
-            if self._timeline.is_stale(entry):
-                raise _stale(proposal)
+            obstacle = None if now is None else self._vault.holding.obstacle(proposal, now, texts)
+            if obstacle is not None:
+                raise obstacle
             return done(f"Accepting proposal {proposal.id} would {summary(entry.files, is_wish=True)}.", entry.files)
-        made = self._vault.holding.accept(proposal.id, texts)
+        made = self._vault.holding.accept(proposal.id, texts, basis=basis)
         how = " as edited" if texts else ""
         if made.id:
             ending = f": change {made.id}."
@@ -137,6 +153,24 @@ class Deciding:
         else:
             ending = "; its files are like that already."
         return done(f"Accepted proposal {proposal.id}{how}{ending}", made.files, made)
+
+    def _accept_part(
+        self, proposal: Proposal, file: int, hunk: int | None, basis: str, *, dry_run: bool
+    ) -> dict[str, Any]:
+        if proposal.kind == "diff" or proposal.undoes:
+            what = "the diff of an editor" if proposal.kind == "diff" else "an undo"
+            raise VaultError(INVALID_ARGUMENTS, f"This is {what}: accept all of it, or edit it.", argument="file")
+
+        def divide(now: Rebased) -> tuple[list[Step], list[Step]]:
+            return divided(proposal.id, now, file, hunk)
+
+        if dry_run:
+            files = files_of(tuple(divide(self._vault.holding.rebased(proposal))[0]))
+            return done(f"This would {summary(files, is_wish=True)}; the rest waits on.", files)
+        made, rest = self._vault.holding.accept_part(proposal.id, divide, basis)
+        waits = "" if rest is None else f" The rest waits as proposal {rest.id}."
+        answer = done(f"Accepted a part of proposal {proposal.id}: change {made.id}.{waits}", made.files, made)
+        return {**answer, "rest": None if rest is None else f"p{rest.id}"}
 
     def _refuse(self, proposal: Proposal, reason: str, *, dry_run: bool) -> dict[str, Any]:
         if dry_run:
@@ -147,11 +181,11 @@ class Deciding:
     def _decide_proposals(self, entries: Sequence[Entry], action: str, reason: str, *, dry_run: bool) -> dict[str, Any]:
         entries = sorted(entries, key=lambda entry: entry.key, reverse=True)
         proposals = [(entry, _proposal_of(entry, action)) for entry in entries]
-        stale = self._stale_together(proposals) if action == "accept" else set()
+        stale = self._stale_together(proposals) if action == "accept" else {}
         if stale:
             conflicts = [
-                {"id": entry.id, "words": _stale(proposal).message, "changes": []}
-                for entry, proposal in proposals
+                {"id": entry.id, "words": stale[entry.id].message, "changes": []}
+                for entry, _ in proposals
                 if entry.id in stale
             ]
             possible = [entry.id for entry in entries if entry.id not in stale]
@@ -160,9 +194,11 @@ class Deciding:
                 raise VaultError(STALE_EDIT, message, conflicts=conflicts, possible=possible, files=[])
             return {**done(message), "conflicts": conflicts, "possible": possible}
         results = [
-            self._accept(entry, proposal, {}, dry_run=dry_run)
-            if action == "accept"
-            else self._refuse(proposal, reason, dry_run=dry_run)
+            self._refuse(proposal, reason, dry_run=dry_run)
+            if action == "refuse"
+            else done("", entry.files)  # one by one, a later one may need an older one
+            if dry_run
+            else self._accept(entry, proposal, {}, "", dry_run=False)
             for entry, proposal in reversed(proposals)  # the oldest first
         ]
         files = [file for result in results for file in result["files"]]
@@ -170,32 +206,58 @@ class Deciding:
         verb = f"Would have {verb.lower()}" if dry_run else verb
         return {**done(f"{verb} {counted(len(results), 'proposal')}."), "files": files}
 
-    def _stale_together(self, proposals: Sequence[tuple[Entry, Proposal]]) -> set[str]:
-        """Return the ids of those that cannot be accepted once the older ones were."""
-        stale: set[str] = set()
+    def _stale_together(self, proposals: Sequence[tuple[Entry, Proposal]]) -> dict[str, VaultError]:
+        """Return why some cannot be accepted once the older ones were, by their ids."""
+        stale: dict[str, VaultError] = {}
         made: list[Step] = []
-        paths: set[str] = set()
-        moves = False  # a folder may be among them: then all older ones count
+        holding = self._vault.holding
         for entry, proposal in reversed(proposals):
-            touched = {fold(path) for step in proposal.steps for path in paths_of(step)}
-            if proposal.kind == "diff":  # its client writes the file, later
-                is_stale = self._timeline.is_stale(entry)
-            else:
-                moves = moves or any(isinstance(step, Move) for step in proposal.steps)
-                before = made if moves or not touched.isdisjoint(paths) else []
-                is_stale = self._vault.reviewing.is_stale([*before, *proposal.steps])
-            if is_stale:
-                stale.add(entry.id)
-            elif proposal.kind == "write":
-                made += proposal.steps
-                paths |= touched
+            tree = self._vault.reviewing.tree()
+            for step in made:
+                tree.add(step)
+            if proposal.outside:
+                continue
+            now = holding.rebased(proposal, tree=tree)
+            obstacle = holding.obstacle(proposal, now)
+            if obstacle is not None:
+                stale[entry.id] = obstacle
+            elif proposal.kind == "write":  # a client writes a diff itself, later
+                made += now.steps
         return stale
 
 
-def edited_bytes(proposal: Proposal, edited: Mapping[str, str]) -> dict[int, bytes]:
+def divided(number: int, now: Rebased, file: int, hunk: int | None) -> tuple[list[Step], list[Step]]:
+    """Return the steps that make one file or hunk of a proposal, and those of the rest. Raises VaultError."""
+    steps = list(now.steps)
+    if not 0 <= file < len(steps):
+        raise VaultError(
+            INVALID_ARGUMENTS, f"Proposal {number} has no file {file}; they count from 0.", argument="file"
+        )
+    step = steps[file]
+    if any(isinstance(each, Move) for each in steps) and any(isinstance(each, Write) for each in steps):
+        message = f"Links follow what proposal {number} moves, so it is accepted as a whole."
+        raise VaultError(INVALID_ARGUMENTS, message, argument="file")
+    if file in now.overlaps:
+        raise overlapping(number, [now.overlaps[file]])
+    if hunk is None or isinstance(step, Move) or step.old is None or step.new is None:
+        return [step], [*steps[:file], *steps[file + 1 :]]
+    count = hunk_count(step.before, step.after)
+    if not 0 <= hunk < count:
+        message = f"There is no hunk {hunk} in {step.path!r}; it has {count}, from 0 on."
+        raise VaultError(INVALID_ARGUMENTS, message, argument="hunk")
+    part = Content(without_hunks(step.old.data, step.new.data, set(range(count)) - {hunk}))
+    return [Write(step.path, step.old, part)], [*steps[:file], Write(step.path, part, step.new), *steps[file + 1 :]]
+
+
+def text_to_accept(step: Write, overlap: Overlap | None) -> bytes | None:
+    """Return the bytes that the person begins with when they edit a step: with both versions where these overlap."""
+    return overlap.both if overlap is not None and overlap.both is not None else step.after
+
+
+def edited_bytes(proposal: Proposal, now: Rebased | None, edited: Mapping[str, str]) -> dict[int, bytes]:
     """Return the person's texts as bytes by the index of their step, without those that change nothing.
 
-    Line ends and BOM are those of the file as it was. Raises VaultError (INVALID_ARGUMENTS).
+    ``now``: what accepting it does; line ends and BOM are those of the file as it is. Raises VaultError (INVALID_ARGUMENTS).
     """
     found: dict[int, bytes] = {}
     for name, text in edited.items():
@@ -205,8 +267,12 @@ def edited_bytes(proposal: Proposal, edited: Mapping[str, str]) -> dict[int, byt
             raise VaultError(
                 INVALID_ARGUMENTS, f"File {name!r} of the proposal has no text to edit.", argument="edited"
             )
-        data = in_the_form_of(step.before if step.old is not None and step.before else step.new.data, text)
-        if data != step.new.data:
+        overlap = None if now is None else now.overlaps.get(index)
+        made = step if now is None or overlap is not None else now.steps[index]
+        assert isinstance(made, Write)
+        begun = text_to_accept(made, overlap) or b""
+        data = in_the_form_of(begun if overlap is not None else made.before or begun, text)
+        if data != begun or overlap is not None:
             found[index] = data
     return found
 
@@ -241,12 +307,3 @@ def _proposal_of(entry: Entry, action: str) -> Proposal:
             argument="id",
         )
     return entry.proposal
-
-
-def _stale(proposal: Proposal) -> VaultError:
-    return VaultError(
-        STALE_EDIT,
-        f"A file of proposal {proposal.id} has changed since it was proposed. "
-        "Look at what changed, then refuse the proposal with that reason, or make the change yourself.",
-        id=proposal.id,
-    )

@@ -11,6 +11,7 @@ from vaultwire.review.entries import Entry
 from vaultwire.review.timeline import Timeline
 from vaultwire.review.undoing import Undoing
 from vaultwire.vault.changes.change import DetailedChange, Move, Step, Write
+from vaultwire.vault.changes.rebasing import Rebased
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.media_types import kind_of, media_type_of
@@ -43,19 +44,22 @@ class Details:
     def item(self, entry: Entry) -> dict[str, Any]:
         """Return an item with the difference of each file, and whether it can be undone."""
         found = self._timeline.item(entry)
-        steps, contents = self._steps(entry)
+        steps, contents, now = self._steps(entry)
         rows, files = _MAX_ROWS, []
         for index in range(min(len(steps), _MAX_FILES)):
             view = self._view(entry, index, _sides(steps, contents, index), 0, rows)
             rows = max(0, rows - sum(len(hunk["rows"]) for hunk in view["hunks"]))
-            if found["state"] == "stale":
+            overlap = None if now is None else now.overlaps.get(index)
+            if overlap is not None:
                 view["now"] = self._now(steps[index])
+                view["can_edit"] = overlap.both is not None
             files.append(view)
         moves = [view for view in files if view["action"] == "move"]
         if len(moves) == 1:
             moves[0]["rewritten_links"] = sum(len(view["links"]) for view in files)
         _follow({view["to"]: view["path"] for view in moves}, files)
         found |= {"files": files, "can_undo": False, "blocked_by": [], "conflict": ""}
+        found |= {"basis": "" if now is None else now.basis, "is_merged": now is not None and now.is_moved_on}
         if entry.change is not None:
             obstacle = self._undoing.obstacle(entry)
             if obstacle is None:
@@ -63,8 +67,9 @@ class Details:
             else:
                 found["conflict"] = obstacle.message
                 found["blocked_by"] = [f"c{number}" for number in obstacle.details.get("changes", [])]
-        elif found["state"] == "stale":
-            found["conflict"] = "A file is not what this proposal was made from any more."
+        elif now is not None and entry.proposal is not None:
+            obstacle = self._vault.holding.obstacle(entry.proposal, now)
+            found["conflict"] = "" if obstacle is None else obstacle.message
         return found
 
     def hunks(self, entry: Entry, file: int, first: int) -> dict[str, Any]:
@@ -82,11 +87,16 @@ class Details:
         return {"rows": unchanged_rows(sides.before, sides.after, first, last)}
 
     def text(self, entry: Entry, file: int) -> dict[str, Any]:
-        """Return the new text of a file, to edit."""
+        """Return the new text of a file, to edit: where it and the file as it is now overlap, with both. See ``Overlap``."""
         sides = self._file(entry, file)
-        if sides.after is None:
+        now = self._timeline.rebased(entry)
+        overlap = None if now is None else now.overlaps.get(file)
+        text = sides.after if overlap is None or overlap.both is None else overlap.both
+        if text is None:
             raise VaultError(INVALID_ARGUMENTS, f"{sides.path!r} has no new text.", argument="file")
-        return {"text": plain_text(sides.after)}
+        lines = () if overlap is None else overlap.lines
+        both = [[span.first, span.last] for span in lines]
+        return {"text": plain_text(text), "overlaps": both, "basis": "" if now is None else now.basis}
 
     def bytes_of(self, entry: Entry, file: int, side: str) -> tuple[str, bytes | None]:
         """Return the path and bytes of a file before ("old") or after ("new"); None where it is not there."""
@@ -109,19 +119,26 @@ class Details:
         sides = self._file(entry, file)
         if entry.proposal is None or not entry.waits:
             raise VaultError(INVALID_ARGUMENTS, "Only a proposal that waits can be edited.", argument="id")
-        data = edited_bytes(entry.proposal, {str(file): text}).get(file, sides.after)
+        now = self._timeline.rebased(entry)
+        data = edited_bytes(entry.proposal, now, {str(file): text}).get(file, sides.after)
+        if now is not None and file in now.overlaps:
+            sides = sides._replace(before=self._vault.holding.bytes_at(sides.path))
         return {"file": self._view(entry, file, sides._replace(after=data), 0, _MAX_ROWS)}
 
     # ------------------------------------------------------------------ parts
 
-    def _steps(self, entry: Entry) -> tuple[Sequence[Step], DetailedChange | None]:
+    def _steps(self, entry: Entry) -> tuple[Sequence[Step], DetailedChange | None, Rebased | None]:
+        """Return what was done or, of a proposal that waits, what accepting it does now."""
         if entry.change is not None:
             detailed = next(self._vault.reviewing.detailed([entry.change.id]))
-            return detailed.steps, detailed
-        return (entry.proposal.steps if entry.proposal is not None else ()), None
+            return detailed.steps, detailed, None
+        now = self._timeline.rebased(entry)
+        steps = entry.proposal.steps if entry.proposal is not None else ()
+        is_diff = entry.proposal is not None and entry.proposal.kind == "diff"
+        return (steps if now is None or is_diff else now.steps), None, now
 
     def _file(self, entry: Entry, file: int) -> FileSides:
-        steps, detailed = self._steps(entry)
+        steps, detailed, _ = self._steps(entry)
         if not 0 <= file < len(steps):
             raise VaultError(INVALID_ARGUMENTS, f"{entry.id} has no file {file}; they count from 0.", argument="file")
         return _sides(steps, detailed, file)
@@ -157,12 +174,13 @@ class Details:
 
     def _now(self, step: Step) -> dict[str, Any] | None:
         """Return what was changed, since a proposal was made, in the file that it began with; None for nothing."""
-        path = step.source if isinstance(step, Move) else step.path
-        before = step.before if isinstance(step, Write) else None
-        now = self._vault.reviewing.now_at(path)
-        if isinstance(step, Move) or before == now:
+        if isinstance(step, Move):
             return None
-        return file_diff(path, before, now)
+        try:
+            now = self._vault.holding.bytes_at(step.path)
+        except VaultError:
+            return None
+        return None if step.before == now else file_diff(step.path, step.before, now)
 
 
 def _follow(moved: dict[str, str], files: Sequence[dict[str, Any]]) -> None:

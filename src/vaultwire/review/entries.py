@@ -119,7 +119,7 @@ def item_of(entry: Entry, vault: str, *, is_stale: bool) -> dict[str, Any]:
         "label": proposal.label if proposal is not None else "",
         "state": "stale" if is_stale else entry.state,
         "is_reviewed": entry.is_reviewed,
-        "undoes": [f"c{each}" for each in change.undoes] if change is not None else [],
+        "undoes": [f"c{each}" for each in (change or proposal).undoes],  # type: ignore[union-attr]  # one is there
         "undone_by": change.undone_by if change is not None else None,
         "change": change.id if change is not None and proposal is not None else None,
         "reason": proposal.reason if proposal is not None else "",

@@ -47,6 +47,10 @@ class Reviewer:
         """Return one item with the differences of its files."""
         return self._details.item(self._entry(id))
 
+    def diff(self, id: str) -> str:  # noqa: A002
+        """Return what a proposal would change, as a unified diff. Raises VaultError for what is none."""
+        return self._deciding.diff(self._entry(id))
+
     def hunks(self, id: str, file: int, first: int = 0) -> dict[str, Any]:  # noqa: A002
         """Return the difference of one file from a hunk on."""
         return self._details.hunks(self._entry(id), file, first)
@@ -71,7 +75,7 @@ class Reviewer:
         """Return ``file``: the difference that accepting this text would make."""
         return self._details.preview(self._entry(id), file, text)
 
-    def decide(
+    def decide(  # noqa: PLR0913 - the fields of a request
         self,
         id: str,  # noqa: A002
         action: str,
@@ -80,10 +84,16 @@ class Reviewer:
         hunk: int | None = None,
         edited: Mapping[str, str] | None = None,
         reason: str = "",
+        basis: str = "",
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Decide one item or a part of it. A conflict is a VaultError with ``conflicts``; of a dry run, in the result."""
-        return self._deciding.decide(self._entry(id), action, (file, hunk), edited or {}, reason, dry_run=dry_run)
+        """Decide one item or a part of it. A conflict is a VaultError with ``conflicts``; of a dry run, in the result.
+
+        ``basis``: of the item as it was shown. Nothing is accepted if what it would do differs by now.
+        """
+        return self._deciding.decide(
+            self._entry(id), action, (file, hunk), edited or {}, reason, basis=basis, dry_run=dry_run
+        )
 
     def decide_many(
         self,

@@ -14,6 +14,7 @@ from vaultwire.review.entries import Entry, entry_of, item_of, not_there, parse_
 from vaultwire.review.marks import Marks, UndonePart
 from vaultwire.review.wording import moment, summary
 from vaultwire.vault.changes.change import Change, Write
+from vaultwire.vault.changes.rebasing import Rebased
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -158,12 +159,19 @@ class Timeline:
         """Return the dict of an entry."""
         return item_of(entry, self._vault.name, is_stale=self.is_stale(entry))
 
-    def is_stale(self, entry: Entry) -> bool:
-        """Tell whether a proposal waits that was made from files which are others now."""
+    def rebased(self, entry: Entry) -> Rebased | None:
+        """Return what accepting a proposal that waits would do to the files as they are now; None for other entries."""
         proposal = entry.proposal
         if not entry.waits or proposal is None or proposal.outside:
-            return False
-        return self._vault.reviewing.is_stale(proposal.steps)
+            return None
+        return self._vault.holding.rebased(proposal)
+
+    def is_stale(self, entry: Entry) -> bool:
+        """Tell whether a proposal waits that cannot be accepted as it is."""
+        now = self.rebased(entry)
+        return (
+            now is not None and entry.proposal is not None and bool(self._vault.holding.obstacle(entry.proposal, now))
+        )
 
     def page(self, filters: Filters, before: str, limit: int) -> dict[str, Any]:
         """Return a page of the items. Raises VaultError for a filter that is none, and a ``before`` that is not there."""

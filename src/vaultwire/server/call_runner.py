@@ -5,8 +5,6 @@ Loaded with the tools.
 
 from __future__ import annotations
 
-import functools
-
 from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY
 from vaultwire.server.confirmation import run_confirmed
 from vaultwire.server.multi_round_trip import run_round
@@ -37,9 +35,17 @@ def run_tool(
     client: Client,
 ) -> Answer:
     """Run a tool and return its answer. ``hint`` ends the message for a file that is not there."""
-    run = functools.partial(invoke, tool, description, arguments, vault)
-    outcome = run_confirmed(run, client, description, arguments)
     caller = vault.caller
+
+    def run(client: Client) -> Outcome[Any] | Failure:
+        answer = invoke(tool, description, arguments, vault, client)
+        if caller.may_read_notes:
+            return answer
+        from vaultwire.tools.changes import without_text  # noqa: PLC0415 - loads the code that changes notes
+
+        return without_text(answer, description)
+
+    outcome = run_confirmed(run, client, description, arguments)
     news = "" if caller.is_person else news_for(caller, vault.holding)
     if isinstance(outcome, Failure):
         message = outcome.message + (hint if outcome.code == FILE_NOT_FOUND else "")

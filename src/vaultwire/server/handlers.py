@@ -305,6 +305,7 @@ class Handlers:
         for used in also_used(description["name"], arguments):
             if self.describe(used) is None or not self._may_read_by(used, request):
                 return wording.failure(POLICY_DENIED, f"This call does the work of {used}, which is not allowed.", {})
+        arguments = {**dialect.given.get(description["name"], {}), **arguments}
         try:
             vault, arguments = self.vaults.pick(arguments)
         except VaultError as error:
@@ -327,7 +328,8 @@ class Handlers:
             from vaultwire.server.call_runner import run_tool  # noqa: PLC0415 - loaded by now
 
             may_read = self.toolset.describe("read_note") is not None and self._may_read_by("read_note", request)
-            used = self.vaults.used_by(request.peer, vault, name, may_read_notes=may_read)
+            also = tuple(also_used(name, arguments))
+            used = self.vaults.used_by(request.peer, vault, name, also, may_read_notes=may_read)
             hint = self.vaults.hint(vault)
             wording.view = None if views is None else views.shown_by(description, vault, arguments, request)
             return run_tool(self.toolset.tool(name), description, arguments, used, wording, hint, client)

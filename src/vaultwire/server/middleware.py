@@ -171,7 +171,7 @@ class _AuditEntry:
         if self._audit is None or self._has_begun:
             return
         method, params, peer = self._request.method, self._request.params, self._request.peer
-        self._asked.append(self._audit.begin(method, params, peer.name, peer.authority, self._tool))
+        self._asked.append(self._audit.begin(method, params, peer.name, peer.authority, self._tool, peer.key_id))
         self._has_begun = True
 
     def end(self, code: str | None) -> None:

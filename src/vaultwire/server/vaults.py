@@ -102,22 +102,27 @@ class Vaults:
                     self._start_updater(name)
         return vault
 
-    def used_by(self, peer: Peer, name: str, tool: str, *, may_read_notes: bool = True) -> Vault:
-        """Return the vault as one client uses it with one tool. What a client has read is remembered for each vault."""
+    def used_by(
+        self, peer: Peer, name: str, tool: str, also: tuple[str, ...] = (), *, may_read_notes: bool = True
+    ) -> Vault:
+        """Return the vault as one client uses it with one tool. What a client has read is remembered for each vault.
+
+        ``also``: the tools whose work this call does, too.
+        """
         if peer.memory is None:
             peer.memory = {}
-        known: tuple[Caller, dict[str, Vault]] | None = peer.memory.get(name)
+        known: tuple[Caller, dict[tuple[str, ...], Vault]] | None = peer.memory.get(name)
         if known is None:
             from vaultwire.vault.caller import Caller  # noqa: PLC0415 - loaded with the vault, not at start
 
-            lasting = f"{peer.authority}\n{peer.name}" if peer.is_sessionless and peer.authority else ""
-            known = peer.memory.setdefault(name, (Caller(lasting=lasting), {}))
+            owner = f"{peer.principal}\n{peer.name}" if peer.authority else ""
+            known = peer.memory.setdefault(name, (Caller(owner=owner, is_lasting=peer.is_sessionless), {}))
         caller, by_tool = known
         caller.client, caller.may_read_notes = peer.signature, may_read_notes
         caller.names, caller.is_person = (peer.name, peer.authority), peer.is_person
-        used = by_tool.get(tool)
-        if used is None:
-            used = by_tool[tool] = self.get(name).used_by(caller, tool)
+        used = by_tool.get((tool, *also))
+        if used is None or used.can_hold:  # each call sees what its client has proposed until then
+            used = by_tool[tool, *also] = self.get(name).used_by(caller, tool, also)
         return used
 
     def run_index_updaters(self, on_change: Callable[[Vault], OnChange] | None = None) -> None:

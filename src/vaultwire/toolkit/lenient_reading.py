@@ -149,7 +149,7 @@ def _texts(schema: Schema, value: Any, *, is_value: bool) -> Iterator[str]:
             yield from (choice for choice in schema["enum"] if choice.casefold() == value.strip().casefold())
     # As a property's value true and 1.5 are what they are as text. Elsewhere they are a mistake: 1.10 came as 1.1.
     elif is_value or (isinstance(value, int) and not isinstance(value, bool)):
-        text = spell(value)
+        text = _spell(value)
         if text is not None:
             yield text
 
@@ -174,21 +174,27 @@ def _lists(item: Schema, value: Any, *, is_value: bool) -> Iterator[list[Any]]:
 
 
 def _pairs(item: Schema, value: Any) -> list[Any]:
-    """Return an object as a list of objects of name and value; empty if it is not one, or if these are no such objects."""
+    """Return an object as a list of objects of name and value; empty if it is not one, or if these are no such objects.
+
+    A text of JSON is a text, also where it looks like a number.
+    """
     members = item.get("properties", {})
     if item.get("required") != [_NAME] or _VALUE not in members or not isinstance(value, dict):
         return []
     if len(value) > _MOST_ITEMS:
         return []
     pairs: list[Any] = []
+    text_type = {"type": "text"} if "text" in members.get("type", {}).get("enum", ()) else {}
     for name, given in value.items():
-        texts = [spell(each) for each in given] if isinstance(given, list) else []
+        own = given if isinstance(given, list) else [given]
+        typed = text_type if any(isinstance(each, str) for each in own) else {}
+        texts = [_spell(each) for each in given] if isinstance(given, list) else []
         if isinstance(given, list) and _VALUES in members and None not in texts:
-            pairs.append({_NAME: name, _VALUES: texts})
+            pairs.append({_NAME: name, _VALUES: texts, **typed})
         elif given is None:
             pairs.append({_NAME: name})
-        elif (text := spell(given)) is not None:
-            pairs.append({_NAME: name, _VALUE: text})
+        elif (text := _spell(given)) is not None:
+            pairs.append({_NAME: name, _VALUE: text, **typed})
         else:
             return []
     return pairs
@@ -203,7 +209,7 @@ def _is_pair(item: Schema, value: Any) -> bool:
     return _NAME in names and not names.isdisjoint((_VALUE, _VALUES))
 
 
-def spell(value: Any) -> str | None:
+def _spell(value: Any) -> str | None:
     """Return a text, number or boolean as text; None for others, and for numbers that have several spellings."""
     match value:
         case str():

@@ -108,6 +108,12 @@ _COVERED = frozenset(
 )
 
 
+ALWAYS_DONE = {
+    tool: names for tool, uses in _ALSO.items() if (names := tuple(name for argument, _, name in uses if not argument))
+}
+"""The tools whose work others do in each call."""
+
+
 def also_used(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     """Return the tools whose work a call does besides its own tool's, because of these arguments."""
     return [

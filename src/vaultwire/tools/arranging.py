@@ -81,8 +81,8 @@ def rename_heading(
 @tool(title="Rename tag", destructive=True, time_class="search")
 def rename_tag(vault: Vault, progress: Progress, /, old: Name, new: Name, dry_run: DryRun = False) -> Outcome[Renamed]:
     """Rename a tag in every note, in the text and in the properties, with the tags below it: "a/b" becomes "new/b".
-    Links to headings that hold the tag follow. Notes that the vault excludes from searches are renamed too; the result
-    says how many.
+    Bases, and links to headings that hold the tag, follow. Notes that the vault excludes from searches are renamed too;
+    the result says how many.
 
     Renaming to a tag that is in use merges the two; the result says so.
 
@@ -92,9 +92,9 @@ def rename_tag(vault: Vault, progress: Progress, /, old: Name, new: Name, dry_ru
     """
     plan, done = vault.arranging.rename_tag(old, new, progress, dry_run=dry_run)
     data = Renamed(**to_changed(done), places=plan.places + done.unread)
-    return Outcome(
-        change_texts(done, f"renamed #{plan.old} to #{plan.new} in {counted(data['places'], 'place')}", data), data
-    )
+    what = f"renamed #{plan.old} to #{plan.new} in {counted(data['places'], 'place')}"
+    what += f" and {counted(plan.bases, 'base')}" if plan.bases else ""
+    return Outcome(change_texts(done, what, data), data)
 
 
 @tool(title="Rename property", destructive=True, time_class="search")

@@ -13,9 +13,10 @@ from vaultwire.toolkit.registry import Bounds, Open, Outcome, tool
 from vaultwire.tools.changes import ChangedNote, change_texts, to_changed, to_changed_note
 from vaultwire.tools.making import MadeFile, made_outcome
 from vaultwire.tools.revising import Values, to_given
+from vaultwire.vault.base_queries.bases import check_understood
 from vaultwire.vault.base_queries.results import BaseSource
 from vaultwire.vault.disk.paths import fold, is_note
-from vaultwire.vault.editing.revising import given_as
+from vaultwire.vault.editing.revising import GivenProperty
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.value_types import Progress
@@ -88,10 +89,13 @@ def set_properties_in_view(
     if not (set or remove):
         raise VaultError(INVALID_ARGUMENTS, "Say what to set, or what to remove.", argument="set")
     found = vault.bases.query(BaseSource(base, block), view, this=this, progress=progress)
-    paths = [row.path for row in found.rows if is_note(row.path)]
+    check_understood(found.problems_of_rows)
+    paths = [path for path in found.rows.paths() if is_note(path)]
     if not paths:
         raise VaultError(
-            INVALID_ARGUMENTS, f"The view {found.view.name!r} shows no note. Nothing was changed.", base=base
+            INVALID_ARGUMENTS,
+            " ".join([f"The view {found.view.name!r} shows no note. Nothing was changed.", *found.problems]),
+            base=base,
         )
     given = to_given(set or {})
     revised = vault.revising.revise_properties(paths, given, remove or [], None, progress, dry_run=dry_run)
@@ -100,6 +104,7 @@ def set_properties_in_view(
     what += [f"removed {', '.join(remove)} from {where}"] if remove else []
     others = len(found.rows) - len(paths)
     what += [f"left {counted(others, 'other file')} as they are"] if others else []
+    what += [f"problem: {problem}" for problem in found.problems]
     data = cast("ChangedNote", {**to_changed(revised[0].done), "path": revised[0].path})
     return Outcome(change_texts(revised[0].done, "; ".join(what), data), data)
 
@@ -136,12 +141,14 @@ def create_note_in_view(
     """
     wanted = vault.bases.new_note(BaseSource(base, block), view, progress)
     own = {fold(each) for each in properties or {}}
-    given = [given_as(each, value) for each, value in wanted.properties.items() if fold(each) not in own]
+    given = [GivenProperty(each, value, "text") for each, value in wanted.properties.items() if fold(each) not in own]
     given += to_given(properties or {})
     text = vault.revising.with_properties(content, given, progress) if given else content
     path = name if "/" in name or wanted.folder is None else f"{wanted.folder}/{name}"
     made = vault.making.create(NewNote(path, text, template, "", "number"), progress, dry_run=dry_run)
-    return made_outcome(made, f"created {made.path}")
+    why = [] if dry_run else vault.bases.explain(BaseSource(base, block), view, made.path, progress=progress).dropped_by
+    missing = f". It is not in the view: {'; '.join(why)}" if why else ""
+    return made_outcome(made, f"created {made.path}{missing}")
 
 
 @tool(title="Edit base", destructive=True)

@@ -53,5 +53,5 @@ def view_page(vault: Vault, base: VaultPath, view: str, progress: Progress) -> s
     named = {column.id: column.name for column in result.columns}
     summed = [f"- {named.get(each, each)}: {shown_text(value)}" for each, value in result.summaries.items()]
     lines += ["", *summed] if summed else []
-    lines += [f"- Passed over: {problem}" for problem in result.problems]
+    lines += [f"- Problem: {problem}" for problem in result.problems]
     return "\n".join(lines) + "\n"

@@ -15,6 +15,8 @@ from vaultwire.vault.base_queries.results import BaseResult, Column, ResultRow
 from vaultwire.vault.value_types import Progress
 
 _MOST_CELL = 300
+# An answer of ten times as much as the longest that a client may ask for.
+_MOST_PAGE_BYTES = 4_000_000
 # What stands for a file in a column of its own; the path tells more.
 _NAMING = ("file.path", "file.file", "file.name")
 
@@ -53,12 +55,8 @@ def markdown_head(names: Sequence[str]) -> list[str]:
 
 
 def made_rows(result: BaseResult, numbers: Iterable[int], progress: Progress) -> list[ResultRow]:
-    """Return rows of a result by their numbers. The formulas of one row may take half a second: the caller may stop between."""
-    rows: list[ResultRow] = []
-    for number in numbers:
-        progress.check()
-        rows.append(result.rows[number])
-    return rows
+    """Return rows of a result by their numbers: the first of them, where all would take too much memory."""
+    return result.rows.page(numbers, _MOST_PAGE_BYTES, progress)
 
 
 def fitting(rows: list[list[str]], most_bytes: int) -> list[list[str]]:

@@ -8,6 +8,7 @@ from typing import Annotated, NotRequired, TypedDict, cast
 from vaultwire.bases.comparing import shown_text
 from vaultwire.bases.host import Host
 from vaultwire.bases.typed_json import to_json
+from vaultwire.bases.values import ErrorValue
 from vaultwire.toolkit.argument_types import Limit
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted
@@ -57,7 +58,7 @@ class QueriedBase(TypedDict):
     total: Annotated[int, "Rows on all pages together"]
     matches: Annotated[int, "Files that match, before the view's own limit"]
     summaries: Annotated[Cells, Open(), "By column id"]
-    problems: Annotated[list[str], "What in the base was passed over"]
+    problems: Annotated[list[str], "What failed or was not understood. Rows may be missing then"]
     why: Annotated[NotRequired[list[str]], "For explain: what each filter and formula gave"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
@@ -112,12 +113,28 @@ def query_base(
     shown = counted(page.total, "row")
     more = f" of {counted(result.total, 'file')}" if result.total != page.total else ""
     lines = [f"View {result.view.name!r} ({result.view.type}): {shown}{more}{page.text}"]
+    lines += [f"Problem: {problem}" for problem in result.problems]
     lines += markdown_tables(result, page.items, names, texts)
     if result.summaries and page.end == page.total:
         named = {column.id: column.name for column in result.columns}
         lines += [f"{named.get(each, each)}: {shown_text(value)}" for each, value in result.summaries.items()]
-    lines += [f"(passed over: {problem})" for problem in result.problems]
-    return page.outcome(_data(result, page.items, vault.bases.host(progress), page.total), lines)
+    data = _data(result, page.items, vault.bases.host(progress), page.total)
+    data["problems"] += _failed_cells(result, page.items)
+    return page.outcome(data, lines)
+
+
+def _failed_cells(result: BaseResult, rows: Sequence[ResultRow]) -> list[str]:
+    """Say in which columns cells of these rows are errors; the text shows them in the cells."""
+    failed: dict[str, tuple[str, int]] = {}
+    for row in rows:
+        for column, cell in zip(result.columns, row.cells, strict=True):
+            if isinstance(cell, ErrorValue):
+                first, count = failed.get(column.id, (cell.message, 0))
+                failed[column.id] = first, count + 1
+    return [
+        f"The column {column!r} failed in {counted(count, 'row')} of these: {message}"
+        for column, (message, count) in failed.items()
+    ]
 
 
 def _rows(result: BaseResult) -> Listed[ResultRow]:
@@ -151,6 +168,7 @@ def _explained(vault: Vault, why: Explanation, progress: Progress) -> Outcome[Qu
     """Say what each filter and formula gave for one note."""
     is_in = "is in" if why.is_in else "is not in"
     lines = [f"{why.path} {is_in} the view {why.view.name!r}."]
+    lines += [f"Problem: {each}" for each in why.problems]
     lines += [f"Dropped by: {each}" for each in why.dropped_by]
     given = [
         f"{'  ' * each.depth}{'yes' if each.holds else 'no '}  {each.text}  ({each.of})"
@@ -169,7 +187,7 @@ def _explained(vault: Vault, why: Explanation, progress: Progress) -> Outcome[Qu
         total=int(why.is_in),
         matches=int(why.is_in),
         summaries=Cells(),
-        problems=[],
+        problems=list(why.problems),
         why=[*why.dropped_by, *given],
     )
     return Outcome(["\n".join([*lines, *given])], data)

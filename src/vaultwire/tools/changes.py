@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired, TypedDict, cast
+from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, MAX_FILES_TOLD, counted
+from vaultwire.toolkit.registry import Description, Failure, Outcome
 from vaultwire.vault.changes.change import FileChange, Write, files_of
 from vaultwire.vault.changes.rendering import diff_of
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.editing.workbench import Done
+from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, SECTION_NOT_FOUND, TEXT_NOT_FOUND
 
 # Characters that a dry run shows: about 5,000 tokens.
 MAX_DIFF_CHARACTERS = 20_000
@@ -88,11 +90,14 @@ def change_texts(done: Done, what: str, data: Changed) -> list[str]:
     lines = [f"Done: {what}. {how_to_undo(done.change.id)}"]
     if data["file_count"] > 1:
         lines.append(f"{counted(data['file_count'], 'file')} changed:")
-        told = data["files"][:MAX_FILES_TOLD]
-        lines += [_line(file) for file in told]
-        if data["file_count"] > len(told):
-            lines.append(f"… and {data['file_count'] - len(told)} more.")
+        lines += _file_lines(data)
     return ["\n".join([*lines, *done.notices])]
+
+
+def _file_lines(data: Changed) -> list[str]:
+    told = data["files"][:MAX_FILES_TOLD]
+    more = data["file_count"] - len(told)
+    return [*map(_line, told), *([f"… and {more} more."] if more > 0 else [])]
 
 
 def how_to_undo(change: int) -> str:
@@ -110,3 +115,71 @@ def cut(diff: str) -> str:
         return diff
     end = diff.rfind("\n", 0, MAX_DIFF_CHARACTERS) + 1
     return f"{diff[:end]}… ({len(diff) - end} more characters)\n"
+
+
+# ------------------------------------------------------------------ for a client that may not read notes
+
+_NOT_TOLD = "This client may not read notes, so it is not told what is in them."
+# Fields of a result that hold names, etags and times, and no text of a note. Numbers and yes or no are told, too.
+_NAMES = {
+    *("path", "to", "moved_from", "trash_path", "also_edited", "link", "name", "added", "action", "etag"),
+    *("time", "client", "tool", "state", "reason"),
+}
+# Tools that change something, and answer with no text of a note: one lists tools, one lists names of what waits. The last runs
+# code, which a person allows by name only.
+_WITHOUT_TEXT = {"more_tools", "pending_changes", "obsidian_eval"}
+# Errors whose messages may quote a note, and what is told instead. Those that are not here name files and numbers only.
+_QUOTING = {
+    SECTION_NOT_FOUND: "The note has no such part.",
+    AMBIGUOUS_TARGET: "That place is in the note several times.",
+    TEXT_NOT_FOUND: "That text is not in the note.",
+    INVALID_ARGUMENTS: "The arguments do not fit what is there.",
+    "OBSIDIAN_FAILED": "The app refused it.",
+}
+
+
+def without_text(answer: Outcome[Any] | Failure, description: Description) -> Outcome[Any] | Failure:
+    """Return the answer of a tool that changes notes with names and counts only, for a client that may not read notes."""
+    if description["annotations"]["readOnlyHint"] or description["name"] in _WITHOUT_TEXT:
+        return answer
+    if isinstance(answer, Failure):
+        told = _QUOTING.get(answer.code)
+        if told is None or "problems" in answer.details:  # those are about the arguments alone
+            return answer
+        details = {
+            name: value
+            for name, value in answer.details.items()
+            if name in ("path", "argument") or isinstance(value, int)  # such as which edit it is
+        }
+        return Failure(answer.code, f"{told} {_NOT_TOLD} Nothing was changed.", details)
+    data = _names_in(answer.data, set(description.get("outputSchema", {}).get("required", ())))
+    return Outcome(["\n".join([_summary(data, description["title"]), *_facts(data), _NOT_TOLD])], data)
+
+
+def _names_in(value: Any, required: set[str]) -> Any:
+    """Return data without the texts of notes: a field that must be there is empty."""
+    if isinstance(value, list):
+        return [_names_in(each, required) for each in value if not isinstance(each, str)]
+    if not isinstance(value, dict):
+        return value if not isinstance(value, str) else ""
+    return {
+        name: each if name in _NAMES else _names_in(each, set())
+        for name, each in value.items()
+        if name in _NAMES or not isinstance(each, str) or name in required or not required
+    }
+
+
+def _summary(data: Any, title: str) -> str:
+    if "file_count" not in data:
+        return f"{title}: done."
+    count = counted(data["file_count"], "file")
+    if data["changed"]:
+        undo = f" {how_to_undo(data['change'])}" if "change" in data else ""
+        return f"{title}: done, {count} changed.{undo}"
+    return f"Dry run, nothing was changed. It would change {count}." if data["file_count"] else "Nothing to change."
+
+
+def _facts(data: Any) -> list[str]:
+    etag = f" (etag {data['etag']})" if "etag" in data else ""
+    path = [f"{data['path']}{etag}"] if "path" in data else []
+    return [*path, *(_file_lines(data) if "files" in data else [])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, Protocol, cast
 
 from vaultwire.markdown.links import percent_decoded
-from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, NoteName, OptionalName
+from vaultwire.toolkit.argument_types import AllowBroken, DryRun, IfMatch, Name, NoteName, OptionalName
 from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed_note
 from vaultwire.tools.revising import Values, to_given
@@ -41,6 +41,7 @@ def create_note(
     beside: OptionalName = "",
     if_exists: Literal["error", "number", "append", "overwrite"] = "error",
     if_match: IfMatch = None,
+    allow_broken: AllowBroken = False,
     dry_run: DryRun = False,
 ) -> Outcome[MadeFile]:
     """Make a note.
@@ -68,7 +69,15 @@ def create_note(
         if (properties and if_exists == "append") or template:
             message = f"{taken!r} exists. To add to it, give content alone; its properties are set with set_properties."
             raise VaultError(INVALID_ARGUMENTS, message, path=taken) from None
-        made = vault.making.rewrite(taken, text, if_match, progress, appends=if_exists == "append", dry_run=dry_run)
+        made = vault.making.rewrite(
+            taken,
+            text,
+            if_match,
+            progress,
+            appends=if_exists == "append",
+            dry_run=dry_run,
+            keeps_frontmatter=not allow_broken,
+        )
         return made_outcome(made, f"{'added to' if if_exists == 'append' else 'wrote'} {made.path}")
     return made_outcome(made, f"created {made.path}")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import DryRun, IfMatch, Limit, Name, NoteName
+from vaultwire.toolkit.argument_types import AllowBroken, DryRun, IfMatch, Limit, Name, NoteName
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import MAX_FILES_TOLD, add_other_files, counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
@@ -99,6 +99,7 @@ def write_note(
     content: str,
     mode: WriteMode = "create",
     if_match: IfMatch = None,
+    allow_broken: AllowBroken = False,
     dry_run: DryRun = False,
 ) -> Outcome[WrittenNote]:
     """Make a note, add to one, or replace one's text. Missing folders are made.
@@ -115,7 +116,9 @@ def write_note(
             "overwrite" the whole text, making the note if it is not there.
         if_match: Etag from read_note. The write happens only if the note still is what was read.
     """
-    written = vault.writing.write(path, content, mode, if_match, progress, dry_run=dry_run)
+    written = vault.writing.write(
+        path, content, mode, if_match, progress, dry_run=dry_run, keeps_frontmatter=not allow_broken
+    )
     done = "Created" if written.created else "Wrote" if written.changed else "Left unchanged (it has this text already)"
     changed = to_changed(written.done)
     data: WrittenNote = {

@@ -102,6 +102,8 @@ class Piece(NamedTuple):
             notices.append(
                 f"Cut inside line {last_line} at {limit} characters: give read_notes a larger max_characters."
             )
+        if note.waits_as:
+            notices.append(f"This text waits as proposal {note.waits_as}: it is not on the disk yet.")
         notices += [f"Problem: {problem}" for problem in note.problems]
         return cls(text, span.first, last_line, is_whole, etag, f"({facts})", notices)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired, TypedDict, cast
 
-from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, NoteName
-from vaultwire.toolkit.lenient_reading import spell
+from vaultwire.toolkit.argument_types import AllowBroken, DryRun, IfMatch, Name, NoteName
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Open, Outcome, tool
 from vaultwire.tools.changes import Changed, ChangedNote, change_texts, to_changed, to_changed_note
@@ -95,6 +94,7 @@ def edit_note(
     edits: Annotated[list[GivenEdit] | None, Bounds(1, 200)] = None,
     diff: Annotated[str, Bounds(0, 1_000_000)] = "",
     if_match: IfMatch = None,
+    allow_broken: AllowBroken = False,
     dry_run: DryRun = False,
 ) -> Outcome[ChangedNote]:
     """Change parts of a note; all else stays. All edits are made or none.
@@ -115,6 +115,7 @@ def edit_note(
         if_match,
         progress,
         dry_run=dry_run,
+        keeps_frontmatter=not allow_broken,
     )
     return _outcome(revised, f"edited {revised.path}")
 
@@ -182,9 +183,12 @@ def set_properties(
     if if_match and len(paths) > 1:
         raise VaultError(INVALID_ARGUMENTS, "if_match is the etag of one note: give one path.", argument="if_match")
     given = [
-        GivenProperty(each["name"], each.get("value"), each.get("values"), each.get("type", "auto"))
+        GivenProperty(each["name"], each.get("values", each.get("value")), each.get("type", "auto"))  # type: ignore[arg-type]
         for each in properties or ()
     ]
+    both = next((each["name"] for each in properties or () if "value" in each and "values" in each), None)
+    if both is not None:
+        raise VaultError(INVALID_ARGUMENTS, f"{both}: give value or values, not both.", property=both)
     given += to_given(set or {})
     revised = vault.revising.revise_properties(paths, given, remove or [], if_match, progress, dry_run=dry_run)
     where = revised[0].path if len(revised) == 1 else counted(len(revised), "note")
@@ -217,18 +221,15 @@ def remove_properties(
 
 def to_given(values: Mapping[str, Any]) -> list[GivenProperty]:
     """Return properties given as an object of names and values. Raises VaultError for a value that no property has."""
-    given: list[GivenProperty] = []
     for name, value in values.items():
-        items = [spell(each) for each in value] if isinstance(value, list) else None
-        text = None if value is None or items is not None else spell(value)
-        if (items is not None and None in items) or (value is not None and items is None and text is None):
+        items = value if isinstance(value, list) else [] if value is None else [value]
+        if not all(isinstance(each, (str, int, float)) for each in items):
             raise VaultError(
                 INVALID_ARGUMENTS,
                 f"{name!r}: the value of a property is a text, a number, true or false, or a list of these.",
                 property=name,
             )
-        given.append(GivenProperty(name, text, items if items is None else [each or "" for each in items], "auto"))
-    return given
+    return [GivenProperty(name, value, "text") for name, value in values.items()]
 
 
 def _to_edit(given: GivenEdit, number: int) -> Edit:

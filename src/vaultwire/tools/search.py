@@ -100,9 +100,10 @@ def search_notes(
     section: task: task-todo: task-done: match-case:; [property], [property:value], [property:>5], [property:null].
 
     Words are found in any case, also inside longer words; a phrase matches full words only. If no note has all words, those
-    with most are shown. line: block: and section: find all in one of these; tag: finds the tags below it, too. [name:"whole
-    value"] and [name:A OR B] are possible. Quote text that holds brackets or looks like an operator. Examples: meeting (work
-    OR meetup) -personal | tag:#project line:(call mum) | [status:draft] path:"Daily notes".
+    with most are shown. A question or sentence counts without its little words. line: block: and section: find all in one of
+    these; tag: finds the tags below it, too. [name:"whole value"] and [name:A OR B] are possible. Quote text that holds
+    brackets or looks like an operator. Examples: meeting (work OR meetup) -personal |
+    tag:#project line:(call mum) | [status:draft] path:"Daily notes".
 
     Args:
         query: What to look for.
@@ -110,8 +111,11 @@ def search_notes(
         exact_total: Count all notes that match, also where that takes long.
     """
     key, offset = position_of(cursor)
-    found = vault.search(query, folder, offset, limit, progress, key=key, exact_total=exact_total)
-    given = None if cursor else vault.search_help(query, folder, limit, found, progress)
+    asked = None if cursor else vault.ask(query, folder, limit, progress, exact_total=exact_total)
+    found = (
+        asked.found if asked else vault.search(query, folder, offset, limit, progress, key=key, exact_total=exact_total)
+    )
+    given = asked.help if asked else None if cursor else vault.search_help(query, folder, limit, found, progress)
     hits = given.hits if given else found.hits
     body = _as_text(hits, max_tokens)
     data = FoundNotes(
@@ -121,20 +125,12 @@ def search_notes(
         notes_searched=found.searched,
         notes_skipped=found.skipped,
     )
-    verb = "matches" if found.total == 1 else "match"
-    least = "" if found.total_is_exact else "At least "
-    place = page_text(offset, len(body), found.total) if found.total else "."
-    lines = [f"{least}{found.total} of {counted(found.searched, 'note')} {verb} {query!r}{place}"]
     if found.so_far:
         data["indexed_so_far"] = SoFar(indexed=found.so_far.indexed, notes=found.so_far.notes)
-        lines.append(
-            f"({found.so_far.indexed:,} of {found.so_far.notes:,} notes are indexed so far. Search again later.)"
-        )
     if found.lacks_changes:
         data["changes_pending"] = True
-        lines.append("(Not all changed notes are indexed yet: other notes may match. Search again later.)")
-    if found.skipped:
-        lines.append(f"({counted(found.skipped, 'note')} could not be read)")
+    place = ":" if asked and body else page_text(offset, len(body), found.total) if found.total else "."
+    lines = _counted(found, query, place)
     if given:
         lines += _explained(given, folder, has_some=bool(found.hits))
         if partial := [_to_found(hit) for hit in hits[: len(body)] if hit not in found.hits]:
@@ -152,6 +148,22 @@ def search_notes(
         data["next_cursor"] = f"{key}.{end}"
         lines.append(f"{_more(found, end)}: pass cursor '{key}.{end}'.")
     return Outcome(["\n".join(lines)], data)
+
+
+def _counted(found: Found, query: str, place: str) -> list[str]:
+    """Return how many notes match, and why there may be more."""
+    verb = "matches" if found.total == 1 else "match"
+    least = "" if found.total_is_exact else "At least "
+    lines = [f"{least}{found.total} of {counted(found.searched, 'note')} {verb} {query!r}{place}"]
+    if found.so_far:
+        lines.append(
+            f"({found.so_far.indexed:,} of {found.so_far.notes:,} notes are indexed so far. Search again later.)"
+        )
+    if found.lacks_changes:
+        lines.append("(Not all changed notes are indexed yet: other notes may match. Search again later.)")
+    if found.skipped:
+        lines.append(f"({counted(found.skipped, 'note')} could not be read)")
+    return lines
 
 
 def _as_text(hits: list[Hit], max_tokens: int) -> list[str]:

@@ -20,8 +20,13 @@ class StartError(Exception):
     """The server cannot start with these options."""
 
 
+MAX_PORT = 65535
+
+
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket bound to an address. Port 0 means any free port. Raises StartError."""
+    if not 0 <= port <= MAX_PORT:  # the system would take the rest of a division
+        raise StartError(f"--port must be from 0 (any free one) to {MAX_PORT}, got {port}")
     try:
         # Of a name with several addresses the IPv4 address: older clients try only that.
         found = sorted(

@@ -74,7 +74,7 @@ class Rest:
     ) -> None:
         """``ask`` has a request of the protocol answered, on any thread; ``to_document`` describes the API at a URL.
 
-        ``key_name``: where the scope holds the name of the key a request came with.
+        ``key_name``: where the scope holds the principal of the key a request came with.
         """
         self._ask = ask
         self._to_document = to_document

@@ -36,7 +36,7 @@ class StreamableHttp:
     """The door itself."""
 
     def __init__(self, workers: Workers, make_session: Callable[[Revision | None], Session], key_name: str) -> None:
-        """``key_name``: where the scope holds the name of the key a request came with."""
+        """``key_name``: where the scope holds the principal of the key a request came with."""
         self._endpoint = McpEndpoint(workers, make_session)
         self._key_name = key_name
 

@@ -59,18 +59,26 @@ class Audit:
         self._writing = threading.Lock()
 
     def begin(
-        self, method: str, params: dict[str, Any], client: str, principal: str, tool: str | None = None
+        self,
+        method: str,
+        params: dict[str, Any],
+        client: str,
+        principal: str,
+        tool: str | None = None,
+        key_id: str = "",
     ) -> LoggedRequest:
         """Log a request before it runs. Raises VaultError (AUDIT_FAILED) if it must not run.
 
         ``client``: the client's own name; ``principal``: the owner of its key or token, empty for none. ``tool``: the called
-        tool's name, None for an unknown tool.
+        tool's name, None for an unknown tool. ``key_id`` tells keys of one name apart.
         """
         request = LoggedRequest(str(uuid.uuid4()), _tool_name(method, params, tool), time.perf_counter())
         record: dict[str, Any] = {"type": "request", "timestamp": _now(), "request_id": request.id}
         record["client"] = redact_text(client)
         if principal:
             record["principal"] = principal
+        if key_id:
+            record["key_id"] = key_id
         record["method"] = method
         arguments = {key: value for key, value in params.items() if key != "_meta"}
         if request.tool is not None:

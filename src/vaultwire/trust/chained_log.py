@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from vaultwire.vault.disk.file_operations import make_private
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.value_types import NoProgress
 
@@ -51,7 +52,7 @@ class ChainedLog:
 
     def prepare(self) -> None:
         """Make the folder and the file if they are missing. Raises OSError if they are not writable."""
-        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(self.path))
         os.close(os.open(self.path, _FLAGS, 0o600))
 
     def append(self, record: dict[str, Any]) -> None:

@@ -1,6 +1,9 @@
 """API keys: the keys that identify clients on other computers. One file for each key, so that two writers never collide.
 
 A file has the key's name and its hash, never the key itself. The guard decides which door asks for a key.
+
+A name can be used again after its key was revoked, so a name is no key: whatever outlives a request knows a key by its
+``principal``, which no later key of the name has.
 """
 
 from __future__ import annotations
@@ -14,12 +17,16 @@ import secrets
 import time
 from typing import NamedTuple
 
+from vaultwire.vault.disk.file_operations import make_private
+
 # Makes a key recognizable in files and logs.
 _PREFIX = "vw_"
 # 256 bits cannot be guessed, so a fast hash is enough: slow hashes are for passwords that people make up.
 _SECRET_BYTES = 32
 # A name is part of a file name.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+# Digits of the hash that tell keys of one name apart.
+_ID_DIGITS = 16
 # A folder's mtime may have steps of two seconds (FAT). A folder that changed more recently is read again each time.
 _COARSE_NS = 2_000_000_000
 
@@ -34,6 +41,11 @@ class Key(NamedTuple):
     name: str
     created: str
     fingerprint: str
+
+    @property
+    def principal(self) -> str:
+        """The key's name and its id: ``phone#0f3a…``. See ``protocol.events.Peer``."""
+        return f"{self.name}#{self.fingerprint[:_ID_DIGITS]}"
 
 
 class Keys:
@@ -52,7 +64,7 @@ class Keys:
             )
         secret = _PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        make_private(self._folder)
         try:
             descriptor = os.open(self._path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
@@ -82,12 +94,12 @@ class Keys:
         return [key for key in found if key is not None]
 
     def owner(self, secret: str) -> str | None:
-        """Return the name of a key, None for an unknown one. The time does not depend on how much of it is right."""
+        """Return the ``principal`` of a key, None for an unknown one. The time does not depend on how much of it is right."""
         fingerprint = _fingerprint(secret)
         found = None
         for key in self._current():
             if hmac.compare_digest(key.fingerprint, fingerprint):
-                found = key.name
+                found = key.principal
         return found
 
     def _current(self) -> list[Key]:

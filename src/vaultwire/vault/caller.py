@@ -44,24 +44,27 @@ class Caller:
         "lasting",
         "may_read_notes",
         "names",
+        "owner",
         "paged",
         "session",
         "told",
     )
 
-    def __init__(self, client: str = "", lasting: str = "") -> None:
+    def __init__(self, client: str = "", owner: str = "", *, is_lasting: bool = False) -> None:
         """``client``: its name for the journal of changes; empty if it is unknown.
 
-        ``lasting``: what a client without sessions is known by when this program starts again; empty if nothing is certain.
+        ``owner``: what it is known by when it comes again, also after a restart; empty if nothing is certain.
+        ``is_lasting``: whether it has no sessions, so that all its requests belong together.
         """
         self.client = client
         self.names = (client, "")  # the name that it gives itself, and the owner of its key, for the rules of a policy
         # The position in the log of decisions up to which it was told of them; None while it has changed nothing.
         self.told: int | None = None
-        # The start of the session of a client that is known again, so that it hears what was decided meanwhile. The rest is
-        # new with each start: the person may undo a session, which must not be all that the client ever did.
-        self.lasting = f"{hashlib.sha256(lasting.encode()).hexdigest()[:8]}-" if lasting else ""
-        self.session = self.lasting + secrets.token_hex(4)  # tells the sessions of one client apart
+        # The start of all its sessions, so that its proposals are its own also where a later key has the name of its key. The
+        # rest is new with each start: the person may undo a session, which must not be all that the client ever did.
+        self.owner = f"{hashlib.sha256(owner.encode()).hexdigest()[:16]}-" if owner else ""
+        self.lasting = self.owner if is_lasting else ""  # set if it hears what was decided before it came again
+        self.session = self.owner + secrets.token_hex(4)  # tells the sessions of one client apart
         self.is_person = (
             False  # whether the person makes its changes themselves, so that none of them waits for the person
         )
@@ -73,6 +76,10 @@ class Caller:
         self._texts: dict[tuple[VaultPath, str], bytes] = {}
         self._read_bytes = 0
         self._text_bytes = 0
+
+    def is_author(self, client: str, session: str) -> bool:
+        """Tell whether it is the client of this session, which may be an earlier one."""
+        return client == self.client and session.startswith(self.owner)
 
     def saw(self, path: VaultPath, etag: str, data: bytes | None) -> None:
         """Remember that the note was read, and its content at that time, unless that is None."""

@@ -31,7 +31,10 @@ class NoteStat(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A note as read. Its text has no BOM and ``\\n`` line ends; the file may have others."""
+    """A note as read. Its text has no BOM and ``\\n`` line ends; the file may have others.
+
+    ``waits_as``: the session's own proposal that this text is of; 0 if it is on the disk.
+    """
 
     path: VaultPath
     text: str
@@ -39,6 +42,7 @@ class Note(NamedTuple):
     size: int
     modified_ns: int
     problems: list[str]
+    waits_as: int = 0
 
 
 class Placed(NamedTuple):

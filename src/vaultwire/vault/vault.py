@@ -49,6 +49,7 @@ from vaultwire.vault.value_types import (
 )
 
 if TYPE_CHECKING:
+    from vaultwire.vault.asking import Asked
     from vaultwire.vault.base_queries.bases import Bases
     from vaultwire.vault.checking import AllSuspects, Checking
     from vaultwire.vault.editing.arranging import Arranging
@@ -80,9 +81,12 @@ class Vault:
         self._name = name
         self.others = others
 
-    def used_by(self, caller: Caller, tool: str) -> Vault:
-        """Return the same vault for a caller that uses a tool: the journal names both, and the caller's reads count."""
-        return Vault(self._bench.used_by(caller, tool), self._name, self.others)
+    def used_by(self, caller: Caller, tool: str, also: tuple[str, ...] = ()) -> Vault:
+        """Return the same vault for a caller that uses a tool: the journal names both, and the caller's reads count.
+
+        ``also``: the tools whose work this call does, too.
+        """
+        return Vault(self._bench.used_by(caller, tool, also), self._name, self.others)
 
     @property
     def name(self) -> str:
@@ -171,7 +175,9 @@ class Vault:
         if invalid is not None:
             message = f"not UTF-8 (first at byte {invalid}); what could not be read is shown as \ufffd"
             problems = [message, *problems]
-        return Note(path, text, etag, len(file.data), file.modified_ns, problems)
+        held = self._files.pending.get(path)
+        waits_as = 0 if held is None else held.proposal
+        return Note(path, text, etag, len(file.data), file.modified_ns, problems, waits_as)
 
     def read_part(
         self, name: str, section: str | None, lines: str | None, progress: Progress = NO_PROGRESS
@@ -265,6 +271,23 @@ class Vault:
         place = locate_folder(self._files, folder)
         asked = without_sentence_marks(parse_query(query))
         return self._index.search(asked, place, offset, limit, progress, kept, exact_total=exact_total)
+
+    def ask(
+        self, query: str, folder: str, limit: int, progress: Progress = NO_PROGRESS, *, exact_total: bool = False
+    ) -> Asked | None:
+        """Return the answer to a question or sentence in plain words; None if the query is none, which is for ``search``.
+
+        Raises VaultError for an invalid query, and a folder that does not exist.
+        """
+        from vaultwire.vault.search.questions import question_in  # noqa: PLC0415 - other uses than searches need none
+
+        question = question_in(parse_query(query))
+        if question is None:
+            return None
+        from vaultwire.vault.asking import Asking  # noqa: PLC0415 - few searches need it
+
+        asking = Asking(self._index, locate_folder(self._files, folder), progress)
+        return asking.answer(question, limit, exact_total=exact_total)
 
     def search_help(
         self, query: str, folder: str, limit: int, found: Found, progress: Progress = NO_PROGRESS

@@ -210,7 +210,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 def shown(vault: Vault, base: str, view: str = "", this: str = "", block: int = 0) -> list[list[str]]:
     """Return the texts of all cells."""
     result = asked(vault, base, view, this, block)
-    assert result.problems == []
+    assert result.problems_of_rows == []
     return [[shown_text(cell) for cell in row.cells] for row in result.rows]
 
 
@@ -256,7 +256,7 @@ def test_every_view_of_every_base_opens(vault: Vault) -> None:
     for base in vault.bases.files():
         for view in vault.bases.views(BaseSource(base)):
             result = asked(vault, base, view.name)
-            assert result.problems == []
+            assert result.problems_of_rows == []
             assert len([*result.rows]) == len(result.rows)
 
 

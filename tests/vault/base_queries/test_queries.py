@@ -221,6 +221,49 @@ def test_what_is_passed_over_is_said(tmp_path: Path) -> None:
     assert "limit" in result.problems[0]
 
 
+@pytest.mark.parametrize(
+    ("base", "says"),
+    [
+        (
+            "filters: n == 1 or n == 3",
+            "The filter 'n == 1 or n == 3' cannot be read: Unable to parse formula. (position 0)",
+        ),
+        ("filters: n >", "The filter 'n >' cannot be read: Unable to parse formula. (position 0)"),
+        ("filters: nosuch(n)", "The filter 'nosuch(n)' fails: Cannot find function \"nosuch\""),
+        ("filters: {and: [false, nosuch(n)]}", "The filter 'nosuch(n)' fails: Cannot find function \"nosuch\""),
+        ("filters: [n == 1]", '"filters" may only have one of an "and", "or", or "not" keys.'),
+        ("filters: file.name.year", "failed for 7 files, first 'A.md': Cannot find \"year\" on type String"),
+        ("filters: '!file.name.year'", "failed for 7 files, first 'A.md': Cannot find \"year\" on type String"),
+        (
+            "formulas: {x: 1 +}\nviews: [{order: [formula.x]}]",
+            "The formula 'x' cannot be read: Unable to parse formula.",
+        ),
+        ("views: [{order: [formula.x]}]", "The formula 'x' is not there."),
+        (
+            "views: [{sort: [{property: formula.y}]}]\nformulas: {y: file.name.year}",
+            "Sorting by 'formula.y' failed for",
+        ),
+        ("views: [{groupBy: formula.y}]\nformulas: {y: file.name.year}", "Grouping by 'formula.y' failed for"),
+        (
+            "views: [{summaries: {formula.y: Sum}}]\nformulas: {y: file.name.year}",
+            "The summary of 'formula.y' failed for",
+        ),
+        ("views: [{summaries: {price: Total}}]", "The summary of 'note.price' is 'Total', which there is not."),
+        ("views: [{summaries: {price: own}}]\nsummaries: {own: values.nosuch()}", 'Cannot find function "nosuch"'),
+        ("views: [{summaries: {file.name: own}}]\nsummaries: {own: values.sum()}", "sum needs a number, not String"),
+    ],
+)
+def test_what_fails_is_named_whether_or_not_there_are_rows(tmp_path: Path, base: str, says: str) -> None:
+    problems = _vault(tmp_path).bases.query(BaseSource(text=base)).problems
+    assert len(problems) == 1
+    assert says in problems[0]
+
+
+def test_a_failure_of_what_the_view_does_not_use_is_not_named(tmp_path: Path) -> None:
+    text = "formulas: {x: 1 +}\nsummaries: {y: 1 +}\nviews: [{name: A}, {name: B, filters: 1 +}]"
+    assert _vault(tmp_path).bases.query(BaseSource(text=text)).problems == []
+
+
 # ---------------------------------------------------------------------- what may not be seen
 
 

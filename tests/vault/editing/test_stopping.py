@@ -134,7 +134,7 @@ WORK: dict[str, Work] = {
         lambda _: {"a.md": "---\nx: 1\n---\n"},
         lambda vault, asked: vault.revising.revise_properties(
             ["a"],
-            [GivenProperty(f"k{number}", "1", None, "auto") for number in range(200)],
+            [GivenProperty(f"k{number}", "1", "auto") for number in range(200)],
             [],
             None,
             asked,
@@ -145,7 +145,7 @@ WORK: dict[str, Work] = {
     "a list set": Work(
         lambda count: {"a.md": "---\nx:\n" + numbered(count, "  - v{}\n") + "---\n"},
         lambda vault, asked: vault.revising.revise_properties(
-            ["a"], [GivenProperty("x", None, ["v1", "w"], "auto")], [], None, asked, dry_run=True
+            ["a"], [GivenProperty("x", ["v1", "w"], "auto")], [], None, asked, dry_run=True
         ),
         each=0,
     ),
@@ -196,7 +196,7 @@ def test_each_property_given_and_each_edit_asks(tmp_path: Path) -> None:
     vault = made(tmp_path, {"a.md": "---\nx: 1\n---\n# h\ntext\n"})
     for count in (10, 20):
         progress = Ending()
-        given = [GivenProperty(f"k{number}", "1", None, "auto") for number in range(count)]
+        given = [GivenProperty(f"k{number}", "1", "auto") for number in range(count)]
         vault.revising.revise_properties(["a"], given, [], None, progress, dry_run=True)
         assert progress.asked >= 2 * count
         progress = Ending()

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.changes.change import Author, Move, Write, edit_of
 from vaultwire.vault.changes.journal_segments import Retention
 from vaultwire.vault.disk import atomic_rename
-from vaultwire.vault.errors import VaultError
+from vaultwire.vault.errors import TOO_MANY_WAITING, VaultError
 from vaultwire.vault.holding.decisions import Decision, DecisionLog
-from vaultwire.vault.holding.proposals import ProposalStore
+from vaultwire.vault.holding.proposals import ProposalStore, Room
 from vaultwire.vault.value_types import VaultPath
 
 AUTHOR = Author("someone", "edit_note", "5e55")
@@ -183,3 +186,38 @@ def test_a_stale_proposal_changes_nothing_and_goes_on_waiting(tmp_path: Path) ->
     assert error.value.code == "STALE_EDIT"
     assert (root / "Plan.md").read_text() == "other\n"
     assert [each.id for each in holding.waiting()] == [number]
+
+
+_step = st.one_of(
+    st.tuples(st.sampled_from("abc"), st.integers(0, 4_000)),  # a client, and the bytes that it would write
+    st.integers(1, 12),  # the number of a proposal that is decided
+)
+
+
+@given(st.lists(_step, max_size=25))
+def test_no_client_and_not_all_of_them_have_more_waiting_than_they_may(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int] | int]
+) -> None:
+    of_client, of_all = Room(4, 10_000), Room(9, 22_000)
+    store = ProposalStore(str(tmp_path_factory.mktemp("proposals")), of_client=of_client, of_all=of_all)
+    sizes: dict[int, tuple[str, int]] = {}
+    for step in steps:
+        if isinstance(step, int):
+            if store.decide(step, "refused"):
+                sizes.pop(step)
+            continue
+        client, size = step
+        own = [each for who, each in sizes.values() if who == client]
+        together = [each for _, each in sizes.values()]
+        writes = [Write(VaultPath("N.md"), None, Random(size).randbytes(size))]  # nothing that can be made smaller
+        refusal = ""
+        try:
+            sizes[store.add("write", Author(client, "t"), writes).id] = (client, size)
+        except VaultError as error:
+            refusal = error.code
+        both = ((own, of_client), (together, of_all))
+        if any(len(used) >= room.number or sum(used) + size > room.size for used, room in both):
+            assert refusal == TOO_MANY_WAITING
+        # Beside the bytes, a file has its records: less than 1 KB each.
+        if all(len(used) < room.number and sum(used) + size <= room.size - 1000 * len(used) for used, room in both):
+            assert refusal == ""

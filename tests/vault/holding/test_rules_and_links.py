@@ -32,3 +32,33 @@ def test_a_rule_for_a_link_holds_at_both_paths(tmp_path: Path, path: str, is_hel
         writing.write(path, "x", "overwrite", None, NO_PROGRESS)
     assert (root / "Real" / "B.md").read_text() == "b\n"
     assert not (root / "Real" / "New.md").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+@pytest.mark.parametrize(
+    ("path", "is_held"),
+    [("Inbox/A.md", False), ("Inbox/Out/D.md", True), ("Free/B.md", False), ("Real/B.md", False), ("Diary/D.md", True)],
+)
+def test_a_link_in_a_free_folder_frees_nothing_that_lies_elsewhere(tmp_path: Path, path: str, is_held: bool) -> None:
+    root = write_vault(tmp_path / "vault", "=== Inbox/A.md\na\n=== Diary/D.md\nd\n=== Real/B.md\nb\n")
+    (root / "Inbox" / "Out").symlink_to("../Diary")
+    (root / "Free").symlink_to("Real")
+    vault = open_vault(root, state=tmp_path / "state")
+    vault._bench.review = ReviewRules([ReviewRule("record", folders=("Inbox", "Free")), ReviewRule("hold")])
+    writing = vault.used_by(Caller("agent"), "write_note").writing
+    if is_held:
+        with pytest.raises(Held):
+            writing.write(path, "x", "overwrite", None, NO_PROGRESS)
+    else:
+        assert writing.write(path, "x", "overwrite", None, NO_PROGRESS).changed
+
+
+def test_a_folder_of_attachments_is_as_large_as_one_of_notes(tmp_path: Path) -> None:
+    root = write_vault(tmp_path / "vault", "=== A.md\na\n")
+    (root / "Pictures").mkdir()
+    for number in range(4):
+        (root / "Pictures" / f"{number}.png").write_bytes(b"x")
+    vault = open_vault(root, state=tmp_path / "state")
+    vault._bench.review = ReviewRules([ReviewRule("hold", above_notes=3)])
+    with pytest.raises(Held):
+        vault.used_by(Caller("agent"), "move_notes").arranging.move("Pictures", "Photos", NO_PROGRESS, dry_run=False)

@@ -70,7 +70,7 @@ AFTER = {
         '{"id":"2","text":"[[Note#Plan new]] #old"}]}\n'
     ),
     "Notes.base": (
-        'filters: file.hasLink("Note#Plan new") && file.hasTag("old")\nformulas:\n  a: link("A/Second#Second new")\n'
+        'filters: file.hasLink("Note#Plan new") && file.hasTag("new")\nformulas:\n  a: link("A/Second#Second new")\n'
     ),
 }
 

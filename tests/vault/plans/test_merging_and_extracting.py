@@ -97,7 +97,7 @@ JOINED = [
     ("---\nx: 1\n---\nB\n", "---\n---\nA\n", "start", "---\nx: 1\n---\nA\n\nB\n"),
     ("---\nx: 1\n---\n", "A\n", "end", "---\nx: 1\n---\nA\n"),
     # properties: own values stay, lists are united, what lacks is added
-    ("---\nx: 1 # c\n---\nB\n", "---\nx: 2\ny: [a]\n---\nA\n", "end", "---\nx: 1 # c\ny:\n  - a\n---\nB\n\nA\n"),
+    ("---\nx: 1 # c\n---\nB\n", "---\nx: 2\ny: [a]\n---\nA\n", "end", "---\nx: 1 # c\ny: [a]\n---\nB\n\nA\n"),
     ("---\ntags: [a, B]\n---\n", "---\nTags:\n  - b\n  - c\n---\n", "end", "---\ntags: [a, B, c]\n---\n"),
     # a text with commas or spaces is no tag: it stays one text
     ("---\ntags: a, b\n---\n", "---\ntags: a, b\n---\n", "end", "---\ntags: a, b\n---\n"),

@@ -161,10 +161,10 @@ BLOCKS = [
     ("# H\na ^x\n# I\n", Edit("prepend", "new", section="^x"), "# H\nnew\n\na ^x\n# I\n"),
     ("# H\na ^x\n# I\n", Edit("append", "new", section="^x"), "# H\na ^x\n\nnew\n# I\n"),
     ("> q\n\n^x\n\nb\n", Edit("append", "new", section="^x"), "> q\n\n^x\n\nnew\n\nb\n"),
-    ("> q ^x\n", Edit("append", "> new", section="^x"), "> q ^x\n\n> new\n"),
+    ("> q ^x\n", Edit("append", "> new", section="^x"), "> q ^x\n>\n> new\n"),
     (LIST, Edit("append", "- new", section="^b"), LIST.replace("- d", "- new\n- d")),
     (LIST, Edit("prepend", "- new", section="^b"), LIST.replace("- b", "- new\n- b")),
-    (LIST, Edit("append", "new", section="^b"), LIST.replace("- d", "\nnew\n- d")),
+    (LIST, Edit("append", "new", section="^b"), LIST.replace("- d", "- new\n- d")),
     (LIST, Edit("prepend", "- new\n  text", section="^c"), LIST.replace("  - c", "  - new\n    text\n  - c")),
     (LIST, Edit("append", "  - new", section="^c"), LIST.replace("- d", "  - new\n- d")),
     # replace: the block's text; its id stays
@@ -484,6 +484,11 @@ PIECES = [
     "<!--",
     "$$",
     "- [ ] t",
+    "\t- k ^i",
+    "> - [ ] t ^i",
+    "- > w ^i",
+    "| r | ^i",
+    "  > ^i",
 ]
 ENDS = ["\n", "\n", "\r\n", "\r\r\n"]
 texts = st.builds(

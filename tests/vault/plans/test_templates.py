@@ -23,7 +23,7 @@ from vaultwire.vault.errors import (
     SECTION_NOT_FOUND,
     VaultError,
 )
-from vaultwire.vault.plans.templates import below, fill, find_template, insert
+from vaultwire.vault.plans.templates import below, fill, find_template, insert, with_content
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import VaultPath
 
@@ -256,3 +256,52 @@ def test_what_is_no_template_is_told_with_those_there_are(
 def test_without_a_folder_any_notes_path_is_a_templates(tmp_path: Path, folder: str, name: str) -> None:
     files = Files(str(write_vault(tmp_path, TEMPLATES)), 1000)
     assert find_template(files, Settings(template_folder=folder), name) == "Notes/Other.md"
+
+
+OVER = [
+    # a template, a new note's content, and the note: the template's lines stay, what is given is set or added
+    (
+        "---\n# far\nstatus: open # of 3\nabout: >-\n  two\nver: 1.20\n\ntags: ['a']\n---\n# T\n",
+        '---\nstatus: done\ntags: [b]\nzip: "01234"\n---\nbody\n',
+        "---\n# far\nstatus: done # of 3\nabout: >-\n  two\nver: 1.20\n\ntags: ['a', 'b']\nzip: \"01234\"\n---\n# T\nbody\n",
+    ),
+    (
+        "---\na: 1\n---\nT\n",
+        "---\n# why\nb: |\n  x\n  y\n# no\nc: [1.20, 'd']\n---\n",
+        "---\na: 1\n# why\nb: |\n  x\n  y\n# no\nc: [1.20, 'd']\n---\nT\n",
+    ),
+    ("---\na: 1\n---\n", "---\na: 2.50\nb:\n---\n", "---\na: 2.50\nb:\n---\n"),
+    ("---\na: 1\n---\n", "---\na:\n---\n", "---\na: 1\n---\n"),
+    ("---\r\na: 1 # x\r\n---\r\n", "---\nb: 2 # y\n---\n", "---\r\na: 1 # x\r\nb: 2 # y\r\n---\r\n"),
+    ("T\n", "---\na: 1 # x\n---\nbody\n", "---\na: 1 # x\n---\nT\nbody\n"),
+    ("", "---\na: 1 # x\n---\n", "---\na: 1 # x\n---\n"),
+    ("---\na: 1\n---\n", "body", "---\na: 1\n---\nbody\n"),
+    ("---\na: 1\n---\n", "---\nb: &x [1]\nc: *x\n---\n", "---\na: 1\nb: &x [1]\nc: *x\n---\n"),
+    ("---\nb: 0\n---\n", "---\nb: &x 1\nc: *x\n---\n", "---\nb: 1\nc: 1\n---\n"),
+]
+
+
+@pytest.mark.parametrize(("template", "content", "note"), OVER)
+def test_a_new_notes_properties_change_no_other_line_of_its_template(template: str, content: str, note: str) -> None:
+    assert with_content(template, content) == note
+
+
+@given(
+    st.lists(
+        st.sampled_from(["# c", "b: >-\n  x\n  y", 'd: "01"', "e: [f, 'g']", "h: 1.50 # i", "", "j:"]), unique=True
+    )
+)
+def test_every_line_of_a_template_stays_in_its_place_when_properties_are_given(lines: list[str]) -> None:
+    template = "".join(line + "\n" for line in ["---", *lines, "z: 0", "---", "T"])
+    added = "---\nk: 'l' # m\n---\n"
+    assert with_content(template, added) == template.replace("z: 0\n", "z: 0\nk: 'l' # m\n")
+    assert insert(added, template).startswith("---\nk: 'l' # m\n")
+    assert all(line in insert(added, template) for line in lines if line != "# c")
+
+
+@pytest.mark.parametrize(
+    ("template", "content"), [("---\na: [\n---\n", "---\nb: 1\n---\n"), ("---\na: 1\n---\n", "---\nb: [\n---\n")]
+)
+def test_properties_that_cannot_be_read_are_not_put_together(template: str, content: str) -> None:
+    with pytest.raises(VaultError, match=r"The (template|content)'s properties cannot be read"):
+        with_content(template, content)

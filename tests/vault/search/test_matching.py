@@ -102,6 +102,8 @@ FINDS = [
     ("/[/]b/", "a/b", True),
     ("/[[a]/", "[", True),
     ("/ss/", "ß", False),
+    ("/three \\d/", "three ٣", False),
+    ("/caf\\W/", "caféx", True),
     ("/é/", "cafe\u0301", True),
     # Unicode
     ("straße", "STRASSE", True),

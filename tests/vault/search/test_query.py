@@ -54,6 +54,17 @@ READINGS: list[tuple[str, Expression]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    "operator", ["file", "path", "content", "tag", "line", "block", "section", "task", "task-done", "match-case"]
+)
+@pytest.mark.parametrize("sought", ["#x", '"A b"', "(a b)", "/a b/", "a:b"])
+def test_spaces_after_an_operator_mean_nothing(operator: str, sought: str) -> None:
+    spaced = parse_query(f'path: "A b" -{operator}:  {sought} c').expression
+    expected = parse_query(f'path:"A b" -{operator}:{sought} c').expression
+    assert "Pattern" in repr(spaced) or spaced == expected  # a pattern knows its position
+    assert repr(spaced).count("Within") == repr(expected).count("Within")
+
+
 @pytest.mark.parametrize(("query", "expected"), READINGS, ids=[case[0] for case in READINGS])
 def test_a_query_is_read_as_it_says(query: str, expected: Expression) -> None:
     assert parse_query(query).expression == expected
@@ -84,9 +95,11 @@ def test_a_query_is_read_as_it_says(query: str, expected: Expression) -> None:
         ("(" * (MAX_DEPTH + 1) + "a", MAX_DEPTH, "nested"),
         ("match-case:" * (MAX_DEPTH + 1) + "a", 11 * MAX_DEPTH + 11, "nested"),
         # operators
-        ("x file: a", 2, "right after it"),
-        ("x -Path:", 3, "right after it"),
-        ("(tag:)", 1, "right after it"),
+        ("x file: ", 2, "after it"),
+        ("x -Path:", 3, "after it"),
+        ("(tag:)", 1, "after it"),
+        ("(tag: )", 1, "after it"),
+        ("path: OR a", 0, "after it"),
         ("tag:#", 4, "nothing to look for"),
         ('line:""', 5, "nothing to look for"),
         ("line:(a tag:b)", 8, "cannot stand inside line:"),

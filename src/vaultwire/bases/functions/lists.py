@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from vaultwire.bases.comparing import compare, equal, is_empty, is_last, sort_key
-from vaultwire.bases.errors import check_count, checked_text
+from vaultwire.bases.comparing import compare, equal, is_empty, is_last, key_bytes, sort_key
+from vaultwire.bases.errors import MOST_TEXT, check_count
 from vaultwire.bases.functions.arguments import Function, argument, is_list, items, number, text, whole
 from vaultwire.bases.row import Row
-from vaultwire.bases.texts import text_of, type_name
+from vaultwire.bases.texts import joined, text_of, type_name
 from vaultwire.bases.values import Date, Value
 
 
@@ -34,13 +35,22 @@ def _unique(of: Value, _: Sequence[Value], row: Row) -> Value:
     found: dict[tuple[str, str], Value] = {}
     for each in items(of):
         row.budget.spend()
-        found.setdefault((type_name(each), text_of(each)), each)
+        text = text_of(each)
+        if not isinstance(each, str):
+            row.budget.take(len(text))
+        found.setdefault((type_name(each), text), each)
     return list(found.values())
 
 
 def _sort(of: Value, _: Sequence[Value], row: Row) -> Value:
     row.budget.spend(len(items(of)))
-    present = sorted((each for each in items(of) if not is_last(each)), key=sort_key)
+
+    def key(value: Value) -> Any:
+        made = sort_key(value)
+        row.budget.take(key_bytes(made))
+        return made
+
+    present = sorted((each for each in items(of) if not is_last(each)), key=key)
     return [*present, *(each for each in items(of) if is_last(each))]
 
 
@@ -53,7 +63,7 @@ def _join(of: Value, arguments: Sequence[Value], row: Row) -> Value:
     row.budget.spend(len(items(of)))
     between = "," if argument(arguments, 0) is None else text(arguments, 0)
     check_count(len(items(of)))
-    return checked_text(between.join(map(text_of, items(of))))
+    return joined(between, map(text_of, items(of)), MOST_TEXT)
 
 
 def numbers(of: Value, function: str) -> list[float]:

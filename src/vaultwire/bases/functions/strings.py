@@ -77,6 +77,7 @@ def _split(of: Value, arguments: Sequence[Value], row: Row) -> Value:
         parts = found.split(text_of(separator)) if text_of(separator) else list(found)
     check_count(len(parts))
     row.budget.spend(len(parts) // 10)
+    row.budget.take(len(found) + 50 * len(parts))
     most = whole(arguments, 1, len(parts), "split")
     return parts[:most] if most >= 0 else parts
 

@@ -25,6 +25,7 @@ METHODS: Mapping[str, Mapping[str, Function]] = {
     "Regexp": REGEXP,
 }
 GLOBALS: tuple[str, ...] = (*GLOBAL, CHOICE)
+METHOD_NAMES = frozenset((*ANY, *LAMBDAS, *(name for functions in METHODS.values() for name in functions)))
 
 
 def method(name: str, type_name: str) -> Function | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from vaultwire.cli.terminal import say, say_rows, say_styled, say_text
+from vaultwire.cli.terminal import complain, has_reader, say, say_rows, say_styled, say_text
 from vaultwire.cli.vault_commands.calling import ALL, DONE, NOT_FOUND, Calls, add_options, run, say_answer
 
 _FORMATS = ("table", "csv", "tsv", "json", "md", "paths")
@@ -17,7 +17,12 @@ _MOST_WIDE = 60
 
 def add_base(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``base``."""
-    parser.add_argument("base", metavar="FILE", help="a .base file, or a note with --block: its path or name")
+    parser.add_argument(
+        "base",
+        nargs="?",
+        metavar="FILE",
+        help="a .base file, or a note with --block: its path or name; none lists the bases",
+    )
     parser.add_argument(
         "view", nargs="?", default="", metavar="VIEW", help="the view's name; the first one if not given"
     )
@@ -30,14 +35,16 @@ def add_base(parser: argparse.ArgumentParser) -> None:
 
 
 def base(options: argparse.Namespace) -> int:
-    """Print the rows of a base's view: 1 if there are none."""
+    """Print the rows of a base's view, or the bases: 1 if there are none, or if something failed or was not understood."""
 
     def work(calls: Calls) -> int:
+        if options.base is None:
+            return _list(options, calls)
         asked = {"base": options.base, "view": options.view, "block": options.block, "this": options.this}
         if options.explain:
             text, data = calls.call("query_base", explain=options.explain, **asked)
             say_answer(options, text, data)
-            return DONE if data["total"] else NOT_FOUND
+            return DONE if data["total"] and not data["problems"] else NOT_FOUND
         asked["max_tokens"] = 100_000
         text, data = calls.call_pages("query_base", "rows", options.limit or ALL, **asked)
         if options.json or options.format == "json":
@@ -45,9 +52,23 @@ def base(options: argparse.Namespace) -> int:
             say_answer(options, text, data)
         else:
             _say(options.format, data)
-        return DONE if data["rows"] else NOT_FOUND
+            for problem in data["problems"]:
+                complain(problem)
+        return DONE if data["rows"] and not data["problems"] else NOT_FOUND
 
     return run(options, work)
+
+
+def _list(options: argparse.Namespace, calls: Calls) -> int:
+    text, data = calls.call_pages("list_attachments", "attachments", ALL, kind="base")
+    if options.json or options.format == "json":
+        options.json = True
+        say_answer(options, text, data)
+    else:
+        say(*(each["path"] for each in data["attachments"]))
+        if not data["attachments"] and has_reader():
+            say("There is no base in this vault.")
+    return DONE if data["attachments"] else NOT_FOUND
 
 
 def _say(form: str, data: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from vaultwire.cli import run_options
-from vaultwire.cli.terminal import complain, say_data, say_text
+from vaultwire.cli.terminal import complain, say_data, say_lines
 from vaultwire.cli.vault_commands.wording import for_person
 from vaultwire.config import Config, ConfigError, make_config
 
@@ -63,7 +63,10 @@ class Calls:
             _, page = self.call(tool, limit=min(most - len(found), _PAGE), cursor=cursor, **arguments)
             found += page.get(items, ())
             cursor = page.pop("next_cursor", None)
+            problems = [*dict.fromkeys([*data.get("problems", ()), *page.get("problems", ())])]
             data = {**data, **page}  # the total may have been counted further
+            if "problems" in data:
+                data["problems"] = problems
         return text, {**data, items: found[:most]}
 
 
@@ -111,4 +114,4 @@ def say_answer(options: argparse.Namespace, text: str, data: dict[str, Any]) -> 
     if options.json:
         say_data(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        say_text(text if text.endswith("\n") else text + "\n")
+        say_lines(text)

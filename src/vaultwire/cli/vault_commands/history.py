@@ -7,24 +7,27 @@ import json
 from datetime import datetime
 from typing import Any
 
-from vaultwire.cli.terminal import complain, has_reader, say, say_data, say_rows, say_styled, width
+from vaultwire.cli.terminal import complain, has_reader, say, say_data, say_diff, say_rows, say_styled, width
 from vaultwire.cli.vault_commands.calling import (
     ALL,
     DONE,
     NOT_FOUND,
     Calls,
+    FailedCallError,
     add_options,
     run,
     say_answer,
     say_change,
 )
+from vaultwire.cli.vault_commands.proposals import waiting_count
 from vaultwire.cli.vault_commands.wording import local_time, parse_since
-from vaultwire.config import ConfigError
+from vaultwire.config import ConfigError, make_config
+from vaultwire.toolkit.phrases import counted
 
+_LAST = "last"
 _USUAL = 20
 _PAGE = 1000
 _WIDE = 100  # columns of a terminal that also has room for the tool's name
-_STYLES = {"+": "32", "-": "31", "@": "36"}
 _SINCE = "only those made since: 1h, 30m, 2d, today, 14:30, 2026-03-31"
 
 
@@ -54,7 +57,12 @@ def changes(options: argparse.Namespace) -> int:
                 say(f"No changes{of} on record.")
         return DONE if found else NOT_FOUND
 
-    return run(options, work)
+    code = run(options, work)
+    if has_reader() and not options.json:
+        waiting = waiting_count(make_config(options.vault, policy=options.policy))
+        if waiting:
+            say(f"{counted(waiting, 'change')} {'waits' if waiting == 1 else 'wait'} for you: vaultwire proposals")
+    return code
 
 
 def add_show(parser: argparse.ArgumentParser) -> None:
@@ -73,9 +81,7 @@ def show(options: argparse.Namespace) -> int:
             return DONE
         head, _, diff = text.partition("\n")
         say_styled((head, "1"))
-        for line in diff.split("\n"):
-            is_name = line.startswith(("+++ ", "--- "))
-            say_styled((line, "1" if is_name else _STYLES.get(line[:1], "")))
+        say_diff(diff)
         return DONE
 
     return run(options, work)
@@ -83,7 +89,13 @@ def show(options: argparse.Namespace) -> int:
 
 def add_undo(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``undo``."""
-    parser.add_argument("changes", nargs="*", type=int, metavar="N", help="numbers, from vaultwire changes")
+    parser.add_argument(
+        "changes",
+        nargs="*",
+        type=_number_or_last,
+        metavar="N",
+        help="numbers, from vaultwire changes; last: the latest that is not undone",
+    )
     parser.add_argument("--since", metavar="TIME", help="all changes " + _SINCE.removeprefix("only those "))
     add_options(parser, changes=True, dry_run=True)
 
@@ -93,11 +105,11 @@ def undo(options: argparse.Namespace) -> int:
     if bool(options.changes) == bool(options.since):
         raise ConfigError("which changes? Give their numbers (vaultwire changes lists them), or --since 1h")
     since = _since(options)
-    which: dict[str, Any] = {"changes": sorted(set(options.changes))}
-    if since is not None:
-        which = {"since": since.replace(microsecond=0).isoformat()}
 
     def work(calls: Calls) -> int:
+        which: dict[str, Any] = {"changes": sorted({each or _last(calls) for each in options.changes})}
+        if since is not None:
+            which = {"since": since.replace(microsecond=0).isoformat()}
         text, data = calls.call("undo_changes", **which, dry_run=options.dry_run)
         if not data["undone_count"]:
             complain("there is no change since then that could be undone")
@@ -106,6 +118,27 @@ def undo(options: argparse.Namespace) -> int:
         return DONE
 
     return run(options, work)
+
+
+def _number_or_last(given: str) -> int:
+    """Return the number of a change, 0 for the last one."""
+    number = 0 if given == _LAST else int(given) if given.isdecimal() else -1
+    if number < (given != _LAST):
+        raise argparse.ArgumentTypeError(f"{given!r} is no number of a change; give one, or {_LAST}")
+    return number
+
+
+def _last(calls: Calls) -> int:
+    """Return the latest change that is not undone and undoes none, so that one undo after the other goes back in time."""
+    before: dict[str, int] = {}
+    while True:
+        _, page = calls.call("list_changes", limit=_PAGE, **before)
+        for change in page["changes"]:
+            if "undone_by" not in change and "undoes" not in change:
+                return int(change["change"])
+        if "next_before" not in page:
+            raise FailedCallError("FILE_NOT_FOUND", "there is no change that could be undone")
+        before = {"before": page["next_before"]}
 
 
 def _since(options: argparse.Namespace) -> datetime | None:

@@ -18,6 +18,11 @@ export function isText(file) {
   return file.action !== "remove" && file.action !== "move" && ["note", "canvas", "text"].includes(file.kind);
 }
 
+// A stale file can be edited where there is a text with both versions.
+export function canEdit(file) {
+  return isText(file) && file.can_edit !== false;
+}
+
 // A click stays on the change; a key goes on to the next that is open, with the focus where it was.
 export async function advance(desk, item, event, action) {
   const next = desk.nextOpen(item.id);

@@ -237,7 +237,7 @@ export class Desk {
       if (this.state.detail?.id !== latest.id) return;
       pageChanged();
       if (shape(latest) === shape(detail)) this.set({ detail: latest, isChanged: false });
-      else this.set({ detail: { ...latest, files: detail.files }, isChanged: true });
+      else this.set({ detail: { ...latest, files: detail.files, basis: detail.basis }, isChanged: true });
     } catch (error) {
       if (error.status !== 0) this.fail(error);
     }
@@ -287,6 +287,7 @@ export class Desk {
     return this.act("decide", what, async (answer) => {
       this.note(what, answer, item);
       this.say(answer.message || `${action}: ${nameOf(id)}`);
+      if (answer.rest && this.state.route.id === id) this.go(answer.rest); // a part was accepted: the rest waits on
       await this.refresh();
     });
   }
@@ -339,8 +340,8 @@ export class Desk {
 
   // The usual action of a key or button on an item: keep or accept, undo or refuse.
   yes(item, part = {}) {
-    if (item.state === "waiting") return this.decide({ id: item.id, action: "accept" });
-    if (item.state === "stale") return this.say("The note has changed since this was proposed. Refuse it with a reason, and ask for it again.", true);
+    if (item.state === "waiting" || (item.state === "stale" && part.file !== undefined)) return this.decide({ id: item.id, action: "accept", basis: item.basis, ...part });
+    if (item.state === "stale") return this.say("It would write over what has changed since. Edit it, or refuse it with a reason.", true);
     if (part.hunk === undefined && part.file === undefined && !canKeep(item)) return this.say(`There is nothing to keep in ${nameOf(item.id)}.`);
     return this.decide({ id: item.id, action: "keep", ...part });
   }

@@ -23,6 +23,11 @@ export function FileDiff({ desk, state, item, file, isOnly, isSince = false, isF
   </section>`;
 }
 
+// Links follow a move, and an undo is one change: such a proposal is accepted as a whole.
+export function canAcceptParts(item) {
+  return waits(item) && item.kind === "held" && !item.undoes.length && !(item.files.some((file) => file.action === "move") && item.files.some((file) => file.action !== "move"));
+}
+
 function FileHead({ desk, state, item, file, isOnly }) {
   const name = `${baseName(file.to ?? file.path)} in ${nameOf(item.id)}`;
   const states = new Set((file.hunks ?? []).map((hunk) => hunk.state));
@@ -38,6 +43,8 @@ function FileHead({ desk, state, item, file, isOnly }) {
         onAct=${() => desk.yes(item, part)} />
       <${Act} desk=${desk} state=${state} words=${only === "undone" ? "Undone" : "Undo"} name=${`Undo ${name}`} about=${`${item.id} no ${file.index}`} off=${only === "undone"} writes=${true}
         onAct=${() => desk.no(item, part)} /></span>`}
+    ${!isOnly && canAcceptParts(item) && html`<span class="decide">
+      <${Act} desk=${desk} state=${state} words="Accept this file" name=${`Accept ${name}`} about=${`${item.id} yes ${file.index}`} off=${Boolean(file.now)} writes=${true} onAct=${() => desk.yes(item, part)} /></span>`}
   </header>`;
 }
 
@@ -136,15 +143,17 @@ const HUNK_STATES = { kept: "✓ Kept", undone: "↶ Undone" };
 function Hunk({ desk, state, item, file, hunk, rows, gap, layout, isFixed }) {
   const name = `hunk ${hunk.index + 1} of ${baseName(file.to ?? file.path)} in ${nameOf(item.id)}`;
   const part = { file: file.index, hunk: hunk.index };
-  const canDecide = !waits(item) && !isFixed && file.hunk_count > 1 && !hunk.is_continued;
+  const canDecide = !isFixed && (!waits(item) || (canAcceptParts(item) && !file.now)) && file.hunk_count > 1 && !hunk.is_continued;
   const run = (kind) => (event) => advanceHunk(desk, item, part, kind, event);
   const isDone = hunk.state === "kept" || hunk.state === "undone";
   return html`${gap && html`<${Fold} state=${state} item=${item} file=${file} gap=${gap} layout=${layout} />`}
     <div class="hunk" data-state=${hunk.state} data-hunk=${`${file.index} ${hunk.index}`} tabindex="-1" role="group" aria-label=${`${name}${isDone ? `, ${hunk.state}` : ""}`}>
       ${canDecide && html`<div class="hunk-head"><span class="muted">Hunk ${hunk.index + 1} of ${file.hunk_count}</span>
         <span class="state">${HUNK_STATES[hunk.state] ?? ""}</span>
-        <span class="decide"><${Act} desk=${desk} state=${state} words="Keep" name=${`Keep ${name}`} about=${`${item.id} yes ${file.index} ${hunk.index}`} off=${isDone || item.is_reviewed} onAct=${run("yes")} />
-        <${Act} desk=${desk} state=${state} words="Undo" name=${`Undo ${name}`} about=${`${item.id} no ${file.index} ${hunk.index}`} off=${hunk.state === "undone" || item.state === "undone"} writes=${true} onAct=${run("no")} /></span></div>`}
+        <span class="decide">${waits(item)
+          ? html`<${Act} desk=${desk} state=${state} words="Accept this" name=${`Accept ${name}`} about=${`${item.id} yes ${file.index} ${hunk.index}`} writes=${true} onAct=${() => desk.yes(item, part)} />`
+          : html`<${Act} desk=${desk} state=${state} words="Keep" name=${`Keep ${name}`} about=${`${item.id} yes ${file.index} ${hunk.index}`} off=${isDone || item.is_reviewed} onAct=${run("yes")} />
+        <${Act} desk=${desk} state=${state} words="Undo" name=${`Undo ${name}`} about=${`${item.id} no ${file.index} ${hunk.index}`} off=${hunk.state === "undone" || item.state === "undone"} writes=${true} onAct=${run("no")} />`}</span></div>`}
       <${Rows} rows=${rows} layout=${layout} /></div>`;
 }
 

@@ -1,6 +1,6 @@
 // A proposal with the person's own words: a text, then what it would write as a diff, and only then the writing.
 
-import { Act, isText } from "./acting.js";
+import { Act, canEdit } from "./acting.js";
 import { get, post } from "./api.js";
 import { FileDiff } from "./diff.js";
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact-3.1.1.js";
@@ -14,9 +14,11 @@ export function withLineEnds(original, edited) {
 }
 
 export function Editing({ desk, state, item }) {
-  const files = item.files.filter(isText);
+  const files = item.files.filter(canEdit);
   const [index, setIndex] = useState(files[0]?.index);
-  const [texts, setTexts] = useState({}); // as proposed, by file
+  const [texts, setTexts] = useState({}); // as proposed, by file; where the note has other lines by now, with both
+  const [overlaps, setOverlaps] = useState({});
+  const basis = useRef(""); // what the texts were made from: if that changes, nothing is accepted
   const [preview, setPreview] = useState(null);
   const [fault, setFault] = useState("");
   const [, redraw] = useState(0);
@@ -25,13 +27,18 @@ export function Editing({ desk, state, item }) {
   const drafts = () => Object.fromEntries(files.map((file) => [file.index, desk.drafts.get(draftKey(file.index))]).filter(([, text]) => text !== undefined));
   useEffect(() => {
     if (index === undefined || texts[index] !== undefined) return;
-    get("text", { vault: state.vault, id: item.id, file: index }).then(({ text }) => setTexts((known) => ({ ...known, [index]: text }))).catch((error) => setFault(error.message));
+    get("text", { vault: state.vault, id: item.id, file: index }).then((answer) => {
+      basis.current ||= answer.basis;
+      if (answer.overlaps.length && !desk.drafts.has(draftKey(index))) desk.drafts.set(draftKey(index), answer.text);
+      setOverlaps((known) => ({ ...known, [index]: answer.overlaps }));
+      setTexts((known) => ({ ...known, [index]: answer.text }));
+    }).catch((error) => setFault(error.message));
   }, [index]);
   useEffect(() => { area.current?.focus(); }, [index, texts[index] !== undefined, preview === null]);
   const leave = () => desk.set({ editing: null });
   const type = (event) => {
     const original = texts[index].replace(/\r\n/g, "\n");
-    if (event.target.value === original) desk.drafts.delete(draftKey(index));
+    if (event.target.value === original && !overlaps[index]?.length) desk.drafts.delete(draftKey(index));
     else desk.drafts.set(draftKey(index), event.target.value);
     redraw((n) => n + 1);
   };
@@ -50,7 +57,7 @@ export function Editing({ desk, state, item }) {
     }
   };
   const accept = async () => {
-    const done = await desk.decide({ id: item.id, action: "accept", edited: edited() });
+    const done = await desk.decide({ id: item.id, action: "accept", edited: edited(), basis: basis.current });
     if (!done) return;
     for (const file of files) desk.drafts.delete(draftKey(file.index));
     leave();
@@ -70,6 +77,7 @@ export function Editing({ desk, state, item }) {
         <button type="button" class="quiet" data-decides=${`${item.id} discard`} onClick=${discard}>Discard my edits</button></span></div>
     <h2>${preview ? "What will be written" : "Edit the proposal"}</h2>
     <p class="muted">${preview ? "Nothing is written before you accept it." : "Type the text of the note as it should be. You see what will be written before it is written (Ctrl+Enter)."}</p>
+    ${!preview && (overlaps[index] ?? []).length > 0 && html`<p class="notice">The text has both versions of the lines that differ, those of the note first: ${overlaps[index].map(([first, last], at) => html`${at ? ", " : ""}line ${first === last ? first : `${first} to ${last}`}`)}. Leave what should be there.</p>`}
     ${fault && html`<p class="notice" role="alert">${fault}</p>`}
     ${preview
       ? preview.map((file) => html`<${FileDiff} key=${file.index} desk=${desk} state=${{ ...state, view: "source" }} item=${item} file=${file} isOnly=${true} />`)

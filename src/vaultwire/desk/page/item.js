@@ -1,6 +1,6 @@
 // The right column: one change or proposal, with what can be done about it.
 
-import { Act, advance, isText } from "./acting.js";
+import { Act, advance, canEdit } from "./acting.js";
 import { FileDiff } from "./diff.js";
 import { Editing } from "./edit.js";
 import { html, useEffect, useRef } from "./vendor/htm-preact-3.1.1.js";
@@ -11,7 +11,7 @@ function decisions(item) {
   if (waits(item)) {
     return [
       { words: "Accept", keys: "a", name: `Accept ${name}`, primary: true, writes: true, off: item.state === "stale", act: "yes" },
-      { words: "Edit", keys: "e", name: `Edit ${name}`, act: "edit", off: item.state === "stale" || !(item.files ?? []).some(isText) },
+      { words: "Edit", keys: "e", name: `Edit ${name}`, act: "edit", off: !(item.files ?? []).some(canEdit) },
       { words: "Refuse", keys: "x", name: `Refuse ${name}`, act: "no" },
     ];
   }
@@ -102,6 +102,7 @@ export function Item({ desk, state }) {
     <${Toolbar} desk=${desk} state=${state} item=${detail} />
     <${Head} desk=${desk} item=${detail} />
     ${isChanged && html`<p class="notice">This change is not as it was when you opened it. <button type="button" onClick=${() => desk.showLatest()}>Show it as it is now</button></p>`}
+    ${detail.is_merged && detail.state === "waiting" && html`<p class="notice">This was not made from the text as it is now: that was changed since, or an earlier proposal waits. You see what accepting does to the text as it is now; what was changed since stays.</p>`}
     ${hasText && html`<${ViewSwitch} desk=${desk} state=${state} />`}
     ${detail.state === "stale" && html`<h3 class="side-title">What it wants, from the note as it was</h3>`}
     ${detail.files.filter((file) => !followed.includes(file)).map(show)}
@@ -116,6 +117,7 @@ function Stale({ desk, state, item }) {
   return html`<section class="stale">
     ${changed.length > 0 && html`<h3 class="side-title">What has changed in the note since</h3>
       ${changed.map((file) => html`<${FileDiff} key=${`now ${file.index}`} desk=${desk} state=${state} item=${item} file=${{ ...file.now, index: file.index }} isOnly=${true} isSince=${true} />`)}`}
-    <p class="notice">It cannot be accepted, because it would write over what has changed since. Refuse it with a reason, and ask for it again.</p>
+    <p class="notice">It cannot be accepted as it is, because it would write over what has changed since. ${item.files.some(canEdit)
+      ? html`<button type="button" onClick=${() => desk.set({ editing: { id: item.id } })}>Edit a text with both</button> or refuse it with a reason.` : "Refuse it with a reason, and ask for it again."}</p>
   </section>`;
 }

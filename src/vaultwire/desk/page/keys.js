@@ -1,7 +1,7 @@
 // The keys of the page. Fields and dialogs keep theirs, and a key that is held down acts once.
 
-import { advance } from "./acting.js";
-import { advanceHunk } from "./diff.js";
+import { advance, canEdit } from "./acting.js";
+import { advanceHunk, canAcceptParts } from "./diff.js";
 import { focusRow } from "./list.js";
 import { waits } from "./words.js";
 
@@ -32,7 +32,7 @@ function stepHunk(by) {
 async function decide(desk, kind) {
   const { detail, editing, route } = desk.state;
   if (!detail || editing || route.kind !== "item") return desk.say("First choose a change, with j or k.");
-  const part = waits(detail) ? null : hunkInFocus();
+  const part = waits(detail) && (kind === "no" || !canAcceptParts(detail)) ? null : hunkInFocus();
   if (part) return advanceHunk(desk, detail, part, kind, null);
   if (kind === "no" && waits(detail)) return desk.no(detail);
   const wasInList = document.getElementById("list")?.contains(document.activeElement);
@@ -44,8 +44,7 @@ async function decide(desk, kind) {
 
 function edit(desk) {
   const { detail, route } = desk.state;
-  if (route.kind === "item" && detail?.state === "stale") desk.yes(detail);
-  else if (route.kind === "item" && detail && waits(detail)) desk.set({ editing: { id: detail.id } });
+  if (route.kind === "item" && detail && waits(detail) && detail.files.some(canEdit)) desk.set({ editing: { id: detail.id } });
   else desk.say("Only a proposal that waits can be edited.");
 }
 

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from vaultwire.bases.base import View
-from vaultwire.bases.comparing import is_last, shown_text, sort_key
+from vaultwire.bases.comparing import is_last, key_bytes, shown_text, sort_key
+from vaultwire.bases.errors import Memory, TooMuchMemoryError
 from vaultwire.bases.values import File, Value
 from vaultwire.review.glance.addresses import base_address, file_address
 from vaultwire.review.glance.base_cells import BaseCells, size_of
 from vaultwire.vault.base_queries.results import BaseResult, BaseSource, ResultRow
-from vaultwire.vault.errors import INVALID_ARGUMENTS, TIMEOUT, VaultError
+from vaultwire.vault.errors import INVALID_ARGUMENTS, TIMEOUT, TOO_LARGE, VaultError
 from vaultwire.vault.media_types import kind_of
 from vaultwire.vault.value_types import NoProgress, VaultPath
 from vaultwire.vault.vault import Vault
@@ -259,7 +260,10 @@ class BaseViews:
         last = self._last
         if last is not None and last[0] is result and last[1:3] == (wanted.sort, text):
             return last[3]
-        ordered = _order(result, wanted.sort, text, patience)
+        try:
+            ordered = _order(result, wanted.sort, text, patience)
+        except TooMuchMemoryError as error:
+            raise VaultError(TOO_LARGE, f"{error}.") from None
         self._last = result, wanted.sort, text, ordered
         return ordered
 
@@ -302,6 +306,7 @@ def _order(result: BaseResult, sort: str, text: str, patience: _Patience) -> _Or
     kept: list[tuple[int, int, Any]] = []
     last: list[tuple[int, int]] = []
     names_files = not _NAMING.isdisjoint(names)
+    memory = Memory()
     for place, row in enumerate(_rows(result, patience)):
         if text and not _has(row, text, names_files=names_files):
             continue
@@ -309,7 +314,9 @@ def _order(result: BaseResult, sort: str, text: str, patience: _Patience) -> _Or
         if is_last(value):
             last.append((row.group, place))
         else:
-            kept.append((row.group, place, sort_key(value)))
+            key = sort_key(value)
+            memory.keep(key_bytes(key), f"Sorting by {named!r}")
+            kept.append((row.group, place, key))
     # Where cells are equal the view's own order stays, in both directions.
     kept.sort(key=lambda each: each[2], reverse=sort.startswith("-"))
     both = [*[each[:2] for each in kept], *last]

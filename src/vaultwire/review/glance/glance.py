@@ -66,8 +66,9 @@ class Glance:
         if len(q) > _MOST_QUERY:
             return answer | {"problem": f"A search has at most {_MOST_QUERY:,} characters."}
         try:
-            found = self._vault.search(q, "", 0, limit)
-            given = self._vault.search_help(q, "", limit, found)
+            asked = self._vault.ask(q, "", limit)
+            found = asked.found if asked else self._vault.search(q, "", 0, limit)
+            given = asked.help if asked else self._vault.search_help(q, "", limit, found)
         except VaultError as error:
             return answer | {"problem": error.message}
         words = words_of(q)

@@ -8,6 +8,7 @@ import sys
 import time
 from urllib.parse import quote
 
+from vaultwire.protocol.events import name_of_principal
 from vaultwire.transports.guard.request_head import headers_of, key_of, limited
 from vaultwire.transports.guard.responses import Refusal, Response
 from vaultwire.transports.guard.rules import KEY_NAME, Door
@@ -17,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vaultwire.transports import Receive, Scope, Send
+    from vaultwire.transports import Message, Receive, Scope, Send
     from vaultwire.transports.guard.rules import Observer, Rules
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:/@\[\]]+)(?::(\d{1,5}))?", re.IGNORECASE)
@@ -50,6 +51,8 @@ class Guard:
         door = self._door(scope["path"])
         try:
             await self._pass_on(door, scope, receive, response)
+        except _KeyGone:
+            await response.send({"type": "http.response.body", "body": b"", "more_body": False})
         except Refusal as refusal:
             if response.status:
                 raise
@@ -69,7 +72,7 @@ class Guard:
                     path=scope["path"][:200],
                     status=response.status or 499,
                     seconds=time.perf_counter() - started,
-                    key=scope.get(KEY_NAME, ""),
+                    key=name_of_principal(scope.get(KEY_NAME, "")),
                 )
 
     async def _refuse(self, refusal: Refusal, door: Door, scope: Scope, response: Response) -> None:
@@ -86,12 +89,30 @@ class Guard:
         called = self._check_host(headers)
         response.origin = self._check_origin(scope, headers, door, called)
         is_preflight = scope["method"] == "OPTIONS" and b"access-control-request-method" in headers
+        send: Send = response.send
         if door.needs_key and not is_preflight:  # a browser asks whether it may send a key before it sends one
-            scope[KEY_NAME] = await self._owner(key_of(headers))
+            key = key_of(headers)
+            scope[KEY_NAME] = await self._owner(key)
+            send = send if key is None else self._sending_while_valid(key, scope[KEY_NAME], send)
         if is_preflight and response.origin:
             await response.allow_preflight(headers)
         else:
-            await door.app(scope, limited(receive, headers, door.max_body_bytes), response.send)
+            await door.app(scope, limited(receive, headers, door.max_body_bytes), send)
+
+    def _sending_while_valid(self, key: str, owner: str, send: Send) -> Send:
+        """Return a ``send`` that ends a stream once its key is revoked, or its token is over."""
+
+        async def checked(message: Message) -> None:
+            if message["type"] == "http.response.body" and message.get("more_body"):
+                try:
+                    is_valid = await self._owner(key) == owner
+                except Refusal:
+                    is_valid = False
+                if not is_valid:
+                    raise _KeyGone
+            await send(message)
+
+        return checked
 
     def _door(self, path: str) -> Door:
         for door in self._doors:
@@ -136,7 +157,7 @@ class Guard:
         return None
 
     async def _owner(self, key: str | None) -> str:
-        """Return the name of the owner of a key or token; empty for nobody's where none is needed. Raises Refusal."""
+        """Return the principal of a key or token; empty for nobody's where none is needed. Raises Refusal."""
         owner = None if key is None else self._rules.owner(key)
         if owner is None and self._rules.key_required:
             if key is None:
@@ -177,6 +198,10 @@ class Guard:
         has_port = port == (called[1] or _PORTS[found[1].lower()])
         is_safe = scheme == "http" or found[1].lower() == "https"
         return has_port and is_safe and (name == called[0] or name in self._rules.names)
+
+
+class _KeyGone(Exception):  # noqa: N818 - the end of a stream, not a failure
+    """The key of a request was revoked while its answer was being sent."""
 
 
 def _below_root(scope: Scope) -> Scope:

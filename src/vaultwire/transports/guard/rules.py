@@ -14,7 +14,7 @@ EVERYTHING = READING | {"POST"}
 """Methods, for ``Door.for_any_page``."""
 
 KEY_NAME = "vaultwire.key"
-"""Where the scope holds the name of the key a request came with; empty for none."""
+"""Where the scope holds the principal of the key a request came with, its name and id; empty for none."""
 
 
 class Door(NamedTuple):
@@ -32,7 +32,7 @@ class Door(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Who has access. ``owner`` returns the name of a key's owner, None if it is not a key of this server."""
+    """Who has access. ``owner`` returns a key's principal, None if it is not a key of this server."""
 
     names: Collection[str]  # of the server, without port, in small letters
     any_address: bool  # it also answers to every address

@@ -65,7 +65,7 @@ class Connection(asyncio.Protocol):
         self._has_ended = False  # the client has closed its sending side
         self._error = (400, "Invalid request")  # why the parser stops
         self._deadline = _FOREVER  # for what the client has to send next
-        self._memory: Any = None  # as soon as there is a transport
+        self.memory: Any = None  # as soon as there is a transport
 
     # ------------------------------------------------------------------ called by asyncio
 
@@ -77,7 +77,7 @@ class Connection(asyncio.Protocol):
             self._slots.leave(self)
             return
         self.server.connections.add(self)
-        self._memory = ConnectionMemory(self.server.loop, transport)
+        self.memory = ConnectionMemory(self.server.loop, transport)
         self._deadline = time.monotonic() + self._limits.head
         if self.is_refused:
             self._refuse(503, "Too many connections", b"retry-after: 1\r\n")
@@ -152,8 +152,8 @@ class Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Have the app wait: the client takes no bytes."""
         self.blocked = self.server.loop.create_future()
-        self._memory.is_blocked = True
-        self._memory.count()
+        self.memory.is_blocked = True
+        self.memory.count()
 
     def resume_writing(self) -> None:
         """Have the app go on."""
@@ -162,8 +162,8 @@ class Connection(asyncio.Protocol):
             return
         if not blocked.done():
             blocked.set_result(None)
-        self._memory.is_blocked = False
-        self._memory.count()
+        self.memory.is_blocked = False
+        self.memory.count()
         self._begin_next()
 
     def data_received(self, data: bytes) -> None:
@@ -237,8 +237,8 @@ class Connection(asyncio.Protocol):
         """Add a piece of the body."""
         if self._incoming is not None and not self._incoming.is_answered:
             self._incoming.add_body(body)
-            self._memory.body_size += len(body)
-            self._memory.count()
+            self.memory.body_size += len(body)
+            self.memory.count()
 
     def on_message_complete(self) -> None:
         """Note that a request is here as a whole."""
@@ -249,8 +249,8 @@ class Connection(asyncio.Protocol):
         self._head_bytes = 0
         self._is_last = not cycle.keeps_connection
         cycle.has_more_body = False
-        self._memory.body_size = 0
-        self._memory.count()
+        self.memory.body_size = 0
+        self.memory.count()
         cycle.wake()
         self._deadline = time.monotonic() + self._limits.idle if cycle.is_answered else _FOREVER
 
@@ -303,7 +303,7 @@ class Connection(asyncio.Protocol):
         self._drop_if_gone()
         if self.transport.is_closing() and not self.transport.get_write_buffer_size():
             return
-        if self._memory.stalled_seconds(now) > (_LAST_SECONDS if self.server.is_ending else self._limits.stalled):
+        if self.memory.stalled_seconds(now) > (_LAST_SECONDS if self.server.is_ending else self._limits.stalled):
             # Not ``close``, which would wait until the client has taken what is unsent.
             self.transport.abort()
         elif now > self._deadline:

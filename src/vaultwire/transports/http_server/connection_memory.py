@@ -21,12 +21,22 @@ class ConnectionMemory:
         self._loop = loop
         self._transport = transport
         self._is_counted = False
+        self._written = 0
         self._unsent = 0
         self._unsent_since = 0.0
 
+    def write(self, data: bytes) -> None:
+        """Send bytes. Until the client has taken the last of them, the transport keeps them all, also those that are gone."""
+        if not self._transport.get_write_buffer_size():
+            self._written = 0
+        self._written += len(data)
+        self._transport.write(data)
+        if self.is_blocked:
+            self.count()
+
     def count(self) -> None:
         """Tell the account how many bytes there are."""
-        size = self.body_size + (self._transport.get_write_buffer_size() if self.is_blocked else 0)
+        size = self.body_size + (self._written if self.is_blocked else 0)
         if self._is_counted or size > UNCOUNTED_BYTES:
             self._is_counted = size > UNCOUNTED_BYTES
             MEMORY_BUDGET.record(self, size if self._is_counted else 0)

@@ -37,6 +37,7 @@ class ClientConnection(Protocol):
     transport: Any
     blocked: asyncio.Future[None] | None
     is_gone: bool
+    memory: Any
 
     def on_answered(self, cycle: Any) -> None:
         """Go on to the next request, or close the connection."""

@@ -133,7 +133,7 @@ class RequestCycle:
             if self._left < 0 or (is_last and self._left):
                 raise ValueError("the body of the answer is not as long as its head says")
         if head or body:
-            self._connection.transport.write(head + body)
+            self._connection.memory.write(head + body)
         if is_last:
             self.is_answered = True
             self.wake()

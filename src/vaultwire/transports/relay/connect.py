@@ -47,10 +47,10 @@ class Target(NamedTuple):
         return self.key is not None and not self.tls and not is_here
 
 
-def run(open_stream: Callable[[], Stream], target: Target, say: Callable[[str], None]) -> None:
-    """Relay between the client and the target until the client is done; ``say`` takes words for a person.
+def run(open_stream: Callable[[], Stream], target: Target, say: Callable[[str], None]) -> bool:
+    """Relay between the client and the target until the client is done; return whether the target was ever reached.
 
-    Raises OSError, before the stream is opened, for a file without certificates.
+    ``say`` takes words for a person. Raises OSError, before the stream is opened, for a file without certificates.
     """
     tls = make_tls(target.ca_file) if target.tls else None
     headers = {} if target.key is None else {"Authorization": f"Bearer {target.key}"}
@@ -61,10 +61,11 @@ def run(open_stream: Callable[[], Stream], target: Target, say: Callable[[str], 
     stream = open_stream()
     if target.mcp is None:
         serve(stream, session, methods, methods.run_background, methods.close)
-        return
+        return connections.reaches()
     relay = _RelayStream(stream, McpServer(connections, target.url, target.mcp), say, has_rest=target.rest is not None)
     serve(relay, session, methods, methods.run_background, methods.close, relay.attach)
     relay.end()
+    return connections.reaches()
 
 
 class _RelayStream(InterceptedStream):

@@ -8,6 +8,8 @@ from vaultwire.transports.relay.http_client import ResponseTooLarge
 
 # What a line costs in memory beyond its bytes: one event may have very many lines.
 _LINE_BYTES = 40
+# Bytes without any event between two events. Servers keep a stream open with some bytes every few seconds: 60 days of them.
+_MAX_IDLE_BYTES = 1 << 20
 # The id goes back to the server in a header. A longer one is ignored.
 _MAX_ID_BYTES = 1024
 # The longest pause before a new attempt that a server may ask for.
@@ -29,15 +31,9 @@ def read_events(lines: Iterable[bytes], cursor: Cursor, most_bytes: int) -> Iter
     its id counts. Raises ResponseTooLarge.
     """
     data: list[bytes] = []
-    size = 0
+    size = idle = 0
     last_id = cursor.last_id
     for line in _split_at_carriage_returns(lines):
-        if not line:
-            cursor.last_id = last_id
-            whole, data, size = b"\n".join(data), [], 0
-            if whole:
-                yield whole
-            continue
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
@@ -45,6 +41,16 @@ def read_events(lines: Iterable[bytes], cursor: Cursor, most_bytes: int) -> Iter
             if size > most_bytes:
                 raise ResponseTooLarge(f"an event of its answer has more than {most_bytes} bytes")
             data.append(value)
+            continue
+        idle += len(line) + 1
+        if idle > _MAX_IDLE_BYTES:
+            raise ResponseTooLarge(f"it sent {_MAX_IDLE_BYTES} bytes without an event")
+        if not line:
+            cursor.last_id = last_id
+            whole, data, size = b"\n".join(data), [], 0
+            if whole:
+                idle = 0
+                yield whole
         elif name == b"id" and b"\0" not in value and len(value) <= _MAX_ID_BYTES:
             last_id = value.decode("latin-1")
         elif name == b"retry" and value.isdigit() and len(value) <= _MAX_DIGITS:

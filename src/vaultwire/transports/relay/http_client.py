@@ -13,6 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 CONNECT_SECONDS = 5.0
@@ -146,6 +147,17 @@ class ConnectionPool:
         self._headers = dict(headers)
         self._lock = threading.Lock()
         self._idle: list[tuple[http.client.HTTPConnection, float]] = []
+        self._was_reached = False
+
+    def reaches(self) -> bool:
+        """Tell whether the server was ever connected to; if nothing was sent, try once."""
+        if not self._was_reached:
+            connection = self._connect()
+            with suppress(*_BROKEN):
+                connection.connect()
+                self._was_reached = True
+            connection.close()
+        return self._was_reached
 
     def send(
         self,
@@ -163,6 +175,7 @@ class ConnectionPool:
         try:
             if connection.sock is None:
                 connection.connect()
+            self._was_reached = True
             _set_timeout(connection.sock, seconds)
             connection.request(method, path, body, {**self._headers, **headers})
         except _BROKEN as error:

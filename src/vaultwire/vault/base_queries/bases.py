@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from vaultwire.bases.base import Base, View
 from vaultwire.bases.base_blocks import base_blocks
 from vaultwire.bases.base_file import NotABaseError, read_base
+from vaultwire.bases.errors import TooMuchMemoryError
 from vaultwire.bases.new_notes import NewNoteInView, new_note_in
 from vaultwire.vault.base_queries import sources
 from vaultwire.vault.base_queries.explaining import explain
+from vaultwire.vault.base_queries.failures import Failures
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.lazy_rows import LazyRows
 from vaultwire.vault.base_queries.one_property import OneProperty
@@ -20,7 +22,7 @@ from vaultwire.vault.base_queries.running import ViewQuery
 from vaultwire.vault.base_queries.uses import asks_for_creation, depends_on_time
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
-from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.errors import INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.rows import Rows
 from vaultwire.vault.links.note_lookup import locate, locate_file
@@ -100,7 +102,7 @@ class Bases:
         query = self._query(rows, _read(place), name, around, progress)
         result = self._run(query, rows, place.path, progress)
         if not depends_on_time(query.base, query.view):
-            self._remembered.keep(question, version, result, len(result.rows))
+            self._remembered.keep(question, version, result)
         return result
 
     def explain(
@@ -134,7 +136,11 @@ class Bases:
 
     def _run(self, query: ViewQuery, rows: Rows, path: str, progress: Progress) -> BaseResult:
         judge = OneProperty(query, rows, progress) if self._by_index else None
-        outcome = query.outcome(judge, progress)
+        try:
+            outcome = query.outcome(judge, progress)
+        except TooMuchMemoryError as error:
+            hint = "Filter more files away, or shorten the values."
+            raise VaultError(TOO_LARGE, f"{error}. {hint}") from None
         query.end()
         return BaseResult(
             query.base,
@@ -144,15 +150,19 @@ class Bases:
             outcome.groups,
             outcome.summaries,
             outcome.total,
-            [*query.base.problems],
+            query.failures.all,
+            query.failures.of_rows,
             path,
+            query.shared.memory.kept,
         )
 
     def new_note(self, source: BaseSource, view: str, progress: Progress = NO_PROGRESS) -> NewNoteInView:
-        """Return what a new note needs to be in a view. Raises VaultError as ``query`` does."""
+        """Return what a new note needs to be in a view. Raises VaultError as ``query`` and ``check_understood`` do."""
         place = sources.read_source(self._files, self._index, source, progress)
         base = _read(place)
-        return new_note_in(base, find_view(base, view or place.view))
+        shown = find_view(base, view or place.view)
+        check_understood(Failures(base, shown).of_rows)
+        return new_note_in(base, shown)
 
     def host(self, progress: Progress = NO_PROGRESS) -> VaultHost:
         """Return what tells where the links in cells lead."""
@@ -164,6 +174,14 @@ class Bases:
 
     def _this(self, place: sources.Place, this: str, progress: Progress) -> str:
         return locate_file(self._files, self._index, this, progress) if this.strip() else place.path
+
+
+def check_understood(problems: Sequence[str]) -> None:
+    """Raise VaultError (INVALID_ARGUMENTS) for a view of which it is open what it shows: nothing is written by such a view."""
+    if problems:
+        more = f" There are {len(problems) - 1} more problems." if len(problems) > 1 else ""
+        what = f"Nothing was changed: it is open which files the view shows. {problems[0].rstrip('.')}.{more}"
+        raise VaultError(INVALID_ARGUMENTS, f"{what} Repair the base first.", argument="base")
 
 
 def _read(place: sources.Place) -> Base:

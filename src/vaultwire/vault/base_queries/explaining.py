@@ -25,16 +25,16 @@ def explain(query: ViewQuery, path: VaultPath) -> Explanation:
         if wanted is None:
             continue
         filters += _verdicts(query, row, of, wanted, 0)
-        if not query.holds(wanted, row):
+        if query.holds(wanted, row) is not True:
             dropped += [f"{of}: {why}" for why in _reasons(query, row, wanted)]
     formulas = [
         FormulaResult(name, _written(formula), value_of(formula, row)) for name, formula in query.base.formulas.items()
     ]
-    return Explanation(path, query.view, not dropped, filters, formulas, dropped)
+    return Explanation(path, query.view, not dropped, filters, formulas, dropped, query.failures.all)
 
 
 def _verdicts(query: ViewQuery, row: Row, of: str, wanted: Filter, depth: int) -> Iterator[FilterVerdict]:
-    holds = query.holds(wanted, row)
+    holds = query.holds(wanted, row) is True
     if isinstance(wanted, Condition):
         yield FilterVerdict(of, depth, wanted.text, value_of(wanted.expression, row), holds)
         return
@@ -49,10 +49,10 @@ def _reasons(query: ViewQuery, row: Row, wanted: Filter) -> Iterator[str]:
         yield f"{wanted.text} gave {_shown(value_of(wanted.expression, row))}"
     elif wanted.kind == "and":
         for each in wanted.filters:
-            if not query.holds(each, row):
+            if query.holds(each, row) is not True:
                 yield from _reasons(query, row, each)
     else:
-        inner = [each for each in wanted.filters if wanted.kind == "or" or query.holds(each, row)]
+        inner = [each for each in wanted.filters if wanted.kind == "or" or query.holds(each, row) is not False]
         said = [
             f"{each.text} gave {_shown(value_of(each.expression, row))}" if isinstance(each, Condition) else each.kind
             for each in inner

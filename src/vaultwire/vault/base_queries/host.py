@@ -32,6 +32,8 @@ _MANY_ROWS = 2000
 # To resolve so many links one by one takes as long as to read the names of 10,000 files.
 _MOST_SINGLE = 200
 _MOST_OTHERS = 2000
+# Longer names of properties and targets of links are made by formulas; what is known of them is not kept.
+_MOST_NAME = 1000
 _NO_PROPERTIES: Mapping[str, PropertyValue] = {}
 _MS = 1e6
 
@@ -81,6 +83,13 @@ class VaultHost:
         for parts in (self._properties, self._tags, self._links):
             parts.clear()
 
+    def release(self) -> None:
+        """Give back the memory of what can be read again."""
+        self._columns, self._by_name, self._others, self._resolved = {}, {}, {}, {}
+        self._resolver = self._graph = None
+        for parts in (self._properties, self._tags, self._links):
+            parts.clear()
+
     # ------------------------------------------------------------------ see bases.host.Host
 
     def resolve(self, linktext: str, source: str) -> str | None:
@@ -99,7 +108,8 @@ class VaultHost:
         found = resolve(at, linkpath)
         if len(self._resolved) >= _MOST_VALUES:
             self._resolved.clear()
-        self._resolved[folder, linkpath] = found
+        if len(linkpath) <= _MOST_NAME:
+            self._resolved[folder, linkpath] = found
         return found
 
     def facts(self, path: str) -> FileFacts | None:
@@ -166,8 +176,10 @@ class VaultHost:
         if column is None:
             ids = None if len(self._listed) > _MANY_ROWS else [listed.id for listed in self._listed]
             column = self._rows.column(key, ids, self.progress)
+            if len(name) > _MOST_NAME:
+                return column
             kept = sum(map(len, self._columns.values())) + len(column)
-            if kept > _MOST_VALUES:
+            if kept > _MOST_VALUES or len(self._columns) >= _MOST_OTHERS:
                 self._columns, self._by_name = {}, {}
             self._columns[key] = column
         if len(self._by_name) >= _MOST_OTHERS:

@@ -37,11 +37,15 @@ _ONLY_TEXT = 1
 
 
 class Narrowed(NamedTuple):
-    """What the index can say of a filter. ``never_fails``: its expression gives no error for any file."""
+    """What the index can say of a filter. ``never_fails``: its expression gives no error for any file.
+
+    ``hides_errors``: a file that is not ``possible`` may give an error instead of false.
+    """
 
     sure: rows.Condition
     possible: rows.Condition
     never_fails: bool = False
+    hides_errors: bool = False
 
     @property
     def is_exact(self) -> bool:
@@ -62,8 +66,8 @@ class Judge(Protocol):
     def values(self, name: str, most: int) -> Mapping[str, PropertyValue] | None:
         """Return the stored values of a property; None if there are more than ``most``."""
 
-    def passes(self, expression: Expression, name: str, value: PropertyValue, *, is_there: bool) -> bool:
-        """Tell whether an expression holds for a file whose only property is this one."""
+    def passes(self, expression: Expression, name: str, value: PropertyValue, *, is_there: bool) -> bool | None:
+        """Tell whether an expression holds for a file whose only property is this one; None if it fails for it."""
 
     def names_of_link(self, linktext: str) -> tuple[str, ...] | None:
         """Return the names that links ask for that ``hasLink`` would find; None if that depends on the file."""
@@ -119,12 +123,14 @@ class _Narrowing:
         if group.kind == "and":
             return _every(parts)
         found = _any(parts)
-        return found if group.kind == "or" else Narrowed(_not(found.possible), _not(found.sure))
+        if group.kind == "or":
+            return found
+        return Narrowed(_NONE if found.hides_errors else _not(found.possible), _not(found.sure))
 
     def of(self, expression: Expression, depth: int) -> Narrowed:
         """Return what the index can say of an expression."""
         if isinstance(expression, Broken):
-            return Narrowed(_NONE, _NONE)
+            return Narrowed(_NONE, _NONE, hides_errors=True)
         if depth > _MOST_DEEP:
             return UNKNOWN
         return (
@@ -140,7 +146,9 @@ class _Narrowing:
         left, right = self.of(node.left, depth), self.of(node.right, depth)
         both_are_safe = left.never_fails and right.never_fails
         if node.operator == "&&":
-            return _every([left, right])._replace(never_fails=both_are_safe)
+            # An error on the left is the result, also where the right is false.
+            hides_errors = not left.never_fails or right.hides_errors
+            return _every([left, right])._replace(never_fails=both_are_safe, hides_errors=hides_errors)
         found = _any([left, right])
         # An error on the left is the result, whatever is on the right.
         return found._replace(sure=found.sure if left.never_fails else left.sure, never_fails=both_are_safe)
@@ -158,14 +166,16 @@ class _Narrowing:
         sure: list[str] = []
         possible: list[str] = []
         for text, value in stored.items():
-            if _is_relative(text):
+            passes = None if _is_relative(text) else self._judge.passes(node, name, value, is_there=True)
+            if passes is not False:
                 possible.append(text)
-            elif self._judge.passes(node, name, value, is_there=True):
+            if passes is True:
                 sure.append(text)
-                possible.append(text)
         or_none = self._judge.passes(node, name, None, is_there=False)
         return Narrowed(
-            rows.HasValue(name, tuple(sure), or_none), rows.HasValue(name, tuple(possible), or_none), never_fails=False
+            rows.HasValue(name, tuple(sure), or_none is True),
+            rows.HasValue(name, tuple(possible), or_none is not False),
+            never_fails=False,
         )
 
     def _depends_on(self, node: Node, names: dict[str, str], formulas: frozenset[str], *, in_lambda: bool) -> bool:
@@ -290,11 +300,17 @@ def _exact(condition: rows.Condition) -> Narrowed:
 
 
 def _every(parts: list[Narrowed]) -> Narrowed:
-    return Narrowed(_all_of([part.sure for part in parts]), _all_of([part.possible for part in parts]))
+    hides_errors = any(part.hides_errors for part in parts)
+    return Narrowed(
+        _all_of([part.sure for part in parts]), _all_of([part.possible for part in parts]), hides_errors=hides_errors
+    )
 
 
 def _any(parts: list[Narrowed]) -> Narrowed:
-    return Narrowed(_one_of([part.sure for part in parts]), _one_of([part.possible for part in parts]))
+    hides_errors = any(part.hides_errors for part in parts)
+    return Narrowed(
+        _one_of([part.sure for part in parts]), _one_of([part.possible for part in parts]), hides_errors=hides_errors
+    )
 
 
 def _all_of(conditions: list[rows.Condition]) -> rows.Condition:

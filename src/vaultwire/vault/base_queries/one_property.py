@@ -8,6 +8,7 @@ from vaultwire.bases.base import Expression
 from vaultwire.bases.comparing import is_truthy
 from vaultwire.bases.host import FileFacts, LinkFact
 from vaultwire.bases.row import Query, Row
+from vaultwire.bases.values import ErrorValue
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.running import ViewQuery, value_of
@@ -28,11 +29,12 @@ class OneProperty:
         """See ``Judge``."""
         return self._rows.values(name, most, self._progress)
 
-    def passes(self, expression: Expression, name: str, value: PropertyValue, *, is_there: bool) -> bool:
+    def passes(self, expression: Expression, name: str, value: PropertyValue, *, is_there: bool) -> bool | None:
         """See ``Judge``."""
         shared = self._query.shared
         host = _OneNote({name: value} if is_there else {}, self._query.host)
-        return is_truthy(value_of(expression, Row(Query(host, shared.now, shared.formulas), "")))
+        given = value_of(expression, Row(Query(host, shared.now, shared.formulas, compiled=shared.compiled), ""))
+        return None if isinstance(given, ErrorValue) else is_truthy(given)
 
     def names_of_link(self, linktext: str) -> tuple[str, ...] | None:
         """See ``Judge``."""

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.vault.base_queries.results import BaseResult
 
-# A result in memory is its list of files, and the values that its sort, its filters and the cells shown so far have needed.
+# A result in memory is its list of files, its groups and summaries, and a megabyte of rows at most.
 _BYTES_PER_FILE = 600
 _MOST_BYTES = 12_000_000
 _MOST = 16
@@ -38,13 +38,15 @@ class RememberedResults:
             self._results[question] = known
             return known[0]
 
-    def keep(self, question: Hashable, version: Hashable, result: BaseResult, files: int) -> None:
-        """Keep a result that was made while the vault had this version. ``files``: how many it holds in memory."""
-        size = files * _BYTES_PER_FILE
+    def keep(self, question: Hashable, version: Hashable, result: BaseResult) -> None:
+        """Keep a result that was made while the vault had this version. Those before it give back what they can read again."""
+        size = len(result.rows) * _BYTES_PER_FILE + result.kept_bytes
         with self._lock:
             if version != self._version:
                 self._results.clear()
                 self._version = version
+            for other, _ in self._results.values():
+                other.rows.release()
             if size > _MOST_BYTES:
                 return
             self._results[question] = (result, size)

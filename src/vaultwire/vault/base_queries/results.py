@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from vaultwire.bases.base import Base, View
 from vaultwire.bases.values import Value
-from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.value_types import Progress, VaultPath
 
 
 class BaseSource(NamedTuple):
@@ -52,22 +53,42 @@ class ResultGroup:
     summaries: Mapping[str, Value] = field(default_factory=dict)
 
 
+class ResultRows(Sequence[ResultRow]):
+    """The rows of a result. A row may be made when it is first asked for."""
+
+    @abstractmethod
+    def paths(self) -> list[VaultPath]:
+        """Return the paths of all rows, without making their cells."""
+
+    @abstractmethod
+    def page(self, numbers: Iterable[int], most_bytes: int, progress: Progress) -> list[ResultRow]:
+        """Return the rows of these numbers, the first of them, as far as their cells take no more bytes; at least one."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Give back the memory of what can be made or read again."""
+
+
 class BaseResult(NamedTuple):
     """The result of one view. ``summaries`` by column id. ``total``: the number of files before the limit.
 
-    ``rows`` may make a row when it is first asked for it, and then keeps it. ``problems``: what of the base was passed
-    over, in words. ``path``: the file that holds the base; "" for a base given as text without a place.
+    ``rows`` may make a row when it is first asked for it, and then keeps it. ``problems``: what was not understood, and
+    what failed outside of the cells, in words; ``problems_of_rows``: those that leave it open which files the view shows.
+    ``path``: the file that holds the base; "" for a base given as text without a place. ``kept_bytes``: what groups and
+    summaries take.
     """
 
     base: Base
     view: View
     columns: list[Column]
-    rows: Sequence[ResultRow]
+    rows: ResultRows
     groups: list[ResultGroup]
     summaries: Mapping[str, Value]
     total: int
     problems: list[str]
+    problems_of_rows: list[str]
     path: str = ""
+    kept_bytes: int = 0
 
 
 class BaseBlock(NamedTuple):
@@ -101,7 +122,10 @@ class FormulaResult(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a file is in a view or not. ``dropped_by``: the first filters that did not hold, in words; empty if it is in it."""
+    """Why a file is in a view or not. ``dropped_by``: the first filters that did not hold, in words; empty if it is in it.
+
+    ``problems``: as of a ``BaseResult``.
+    """
 
     path: VaultPath
     view: View
@@ -109,3 +133,4 @@ class Explanation(NamedTuple):
     filters: list[FilterVerdict]
     formulas: list[FormulaResult]
     dropped_by: list[str]
+    problems: Sequence[str] = ()

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from vaultwire.bases.base import Base, Condition, Expression, Filter, Group, Sorting, View
-from vaultwire.bases.comparing import is_empty, is_last, is_truthy, sort_key
-from vaultwire.bases.evaluation import compile_expression, run
+from vaultwire.bases.comparing import is_empty, is_last, is_truthy, key_bytes, sort_key
+from vaultwire.bases.errors import size_of
+from vaultwire.bases.evaluation import Compiled, compile_expression, evaluate, run
 from vaultwire.bases.row import Query, Row
-from vaultwire.bases.summaries import summarize
+from vaultwire.bases.summaries import needed, summarize
 from vaultwire.bases.texts import text_of
 from vaultwire.bases.tree import Member, Name, Node
-from vaultwire.bases.values import Value
+from vaultwire.bases.values import ErrorValue, Value
+from vaultwire.vault.base_queries.failures import FILTER, GROUPING, SORTING, SUMMARY, Failures
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.narrowing import Judge, narrowed
 from vaultwire.vault.base_queries.results import Column, ResultGroup
@@ -50,6 +54,13 @@ class _Members(NamedTuple):
     files: list[RowFile]
 
 
+class FailedFilter(NamedTuple):
+    """A filter that gave an error for a file: neither it nor its opposite holds. ``message``: the error in the app's words."""
+
+    text: str
+    message: str
+
+
 class ViewQuery:
     """One view of a base, with all that its expressions are evaluated with. For one thread at a time."""
 
@@ -61,19 +72,25 @@ class ViewQuery:
         self.host = host
         self._rows = rows
         self.shared = Query(host, now, base.formulas, this)
+        self.failures = Failures(base, view)
 
     def row(self, path: str) -> Row:
         """Return what expressions are evaluated with for one file."""
         return Row(self.shared, path)
 
-    def holds(self, wanted: Filter, row: Row) -> bool:
-        """Tell whether a filter lets a file pass. An error does not."""
+    def holds(self, wanted: Filter, row: Row) -> bool | FailedFilter:
+        """Tell whether a filter lets a file pass. A filter that fails is returned, unless the others decide without it."""
         if isinstance(wanted, Condition):
-            return is_truthy(value_of(wanted.expression, row))
-        if wanted.kind == "and":
-            return all(self.holds(each, row) for each in wanted.filters)
-        is_met = any(self.holds(each, row) for each in wanted.filters)
-        return is_met if wanted.kind == "or" else not is_met
+            value = value_of(wanted.expression, row)
+            return FailedFilter(wanted.text, value.message) if isinstance(value, ErrorValue) else is_truthy(value)
+        failed: FailedFilter | None = None
+        for each in wanted.filters:
+            found = self.holds(each, row)
+            if isinstance(found, FailedFilter):
+                failed = failed or found
+            elif found is (wanted.kind != "and"):
+                return wanted.kind == "or"
+        return failed or wanted.kind != "or"
 
     @property
     def filter(self) -> Filter | None:
@@ -98,14 +115,30 @@ class ViewQuery:
         if limit is not None:
             found, places = found[:limit], places[:limit]
         self.host.list_files(found)
-        summed = {column: self._values(column, found, progress) for column in self.view.summaries}
-        groups: list[ResultGroup] = []
-        start = 0
-        for place, count in sorted(Counter(places).items()):  # a limit leaves the first groups
-            part = slice(start, start := start + count)
-            summaries = self._summaries({column: values[part] for column, values in summed.items()})
-            groups.append(ResultGroup(members[place].value, members[place].text, count, summaries))
-        return Outcome(found, places, groups, self._summaries(summed), total)
+        counts = [count for _, count in sorted(Counter(places).items())]  # a limit leaves the first groups
+        parts = [slice(end - count, end) for count, end in zip(counts, accumulate(counts), strict=True)]
+        summaries: list[dict[str, Value]] = [{} for _ in (None, *parts)]
+        for column, name in self.view.summaries.items():
+            what = f"The summary {name!r} of {column!r}"
+            with self._kept_for(what) as keep:
+                values = self._values(column, name, found, keep, progress)
+                for summed, part in zip(summaries, (slice(None), *parts), strict=True):
+                    summed[column] = self._summary(column, name, values[part])
+                    keep(size_of(summed[column]))
+            self.shared.memory.keep(sum(size_of(summed[column]) for summed in summaries), what)
+        groups = [
+            ResultGroup(group.value, group.text, count, summed)
+            for group, count, summed in zip(members, counts, summaries[1:], strict=False)
+        ]
+        return Outcome(found, places, groups, summaries[0], total)
+
+    @contextmanager
+    def _kept_for(self, what: str) -> Iterator[Callable[[int], None]]:
+        """Give what counts the bytes that are kept for a part of the work, and give them back at its end."""
+        memory = self.shared.memory
+        before = memory.kept
+        yield lambda size: memory.keep(size, what)
+        memory.kept = before
 
     def end(self) -> None:
         """Say that the caller of the query no longer waits: cells may still be asked for."""
@@ -121,7 +154,13 @@ class ViewQuery:
         self.host.list_files(found)
         if rest is None:
             return found
-        return [file for file in _watched(found, progress, "files filtered") if self.holds(rest, self.row(file.path))]
+        return [file for file in _watched(found, progress, "files filtered") if self._passes(rest, file.path)]
+
+    def _passes(self, wanted: Filter, path: str) -> bool:
+        is_in = self.holds(wanted, self.row(path))
+        if isinstance(is_in, FailedFilter):
+            self.failures.add(FILTER, is_in.text, is_in.message, path)
+        return is_in is True
 
     def _ordered(self, files: list[RowFile], progress: Progress) -> list[RowFile]:
         """Return the files as the view sorts them; those that are equal there stay in path order."""
@@ -134,15 +173,18 @@ class ViewQuery:
         compiled = compile_expression(node_of(sorting.property))
         keys: list[tuple[Any, int]] = []
         last: list[RowFile] = []
-        for place, file in enumerate(_watched(files, progress, "files sorted")):
-            value = run(compiled, self.row(file.path))
-            if is_last(value):
-                last.append(file)
-            else:
+        with self._kept_for(f"Sorting by {sorting.property!r}") as keep:
+            for place, file in enumerate(_watched(files, progress, "files sorted")):
+                value = self._value(compiled, file.path, SORTING, sorting.property)
+                if is_last(value):
+                    last.append(file)
+                    continue
+                key = sort_key(value)
+                keep(key_bytes(key))
                 # Where values are equal the place decides: the sort is stable in both directions.
-                keys.append((sort_key(value), -place if sorting.is_descending else place))
-        keys.sort(reverse=sorting.is_descending)
-        return [files[abs(place)] for _, place in keys] + last
+                keys.append((key, -place if sorting.is_descending else place))
+            keys.sort(reverse=sorting.is_descending)
+            return [files[abs(place)] for _, place in keys] + last
 
     def _grouped(self, files: list[RowFile], progress: Progress) -> list[_Members]:
         """Return the groups in their order; "None" comes last. None without groups in the view."""
@@ -152,29 +194,45 @@ class ViewQuery:
         compiled = compile_expression(node_of(sorting.property))
         groups: dict[str | None, _Members] = {}
         for file in _watched(files, progress, "files grouped"):
-            value = run(compiled, self.row(file.path))
+            value = self._value(compiled, file.path, GROUPING, sorting.property)
             text = None if is_empty(value) else text_of(value)
             if text not in groups:
+                self.shared.memory.keep(size_of(value) + size_of(text), f"Grouping by {sorting.property!r}")
                 groups[text] = _Members(None if text is None else value, NO_GROUP if text is None else text, [])
             groups[text].files.append(file)
         nobody = groups.pop(None, None)
         found = sorted(groups.values(), key=lambda group: sort_key(group.value), reverse=sorting.is_descending)
         return found if nobody is None else [*found, nobody]
 
-    def _values(self, column: str, files: list[RowFile], progress: Progress) -> list[Value]:
+    def _values(
+        self, column: str, name: str, files: list[RowFile], keep: Callable[[int], None], progress: Progress
+    ) -> list[Value]:
+        """Return what a summary needs of a column's values."""
         compiled = compile_expression(node_of(column))
-        return [run(compiled, self.row(file.path)) for file in _watched(files, progress, "values summed up")]
+        values: list[Value] = []
+        for file in _watched(files, progress, "values summed up"):
+            value = needed(name, self.base.summaries, self._value(compiled, file.path, SUMMARY, column))
+            keep(size_of(value))
+            values.append(value)
+        return values
 
-    def _summaries(self, values: Mapping[str, list[Value]]) -> dict[str, Value]:
-        return {
-            column: summarize(name, self.base.summaries, values[column], self.shared)
-            for column, name in self.view.summaries.items()
-        }
+    def _value(self, compiled: Compiled, path: str, of: str, property_id: str) -> Value:
+        """Return the value of a property for a file. An error is named among the failures: no cell may show it."""
+        value = run(compiled, self.row(path))
+        if isinstance(value, ErrorValue):
+            self.failures.add(of, property_id, value.message, path)
+        return value
+
+    def _summary(self, column: str, name: str, values: Sequence[Value]) -> Value:
+        value = summarize(name, self.base.summaries, values, self.shared)
+        if isinstance(value, ErrorValue):
+            self.failures.add(SUMMARY, column, value.message, "")
+        return value
 
 
 def value_of(expression: Expression, row: Row) -> Value:
     """Return what an expression gives for a file; of a broken one its error."""
-    return run(compile_expression(expression), row)
+    return evaluate(expression, row)
 
 
 def cells_of(columns: Sequence[Column]) -> Callable[[Row], tuple[Value, ...]]:

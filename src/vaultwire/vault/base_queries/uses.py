@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vaultwire.bases.base import Base, Broken, Expression, Filter, Group, View
+from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, View
 from vaultwire.bases.parser import children
 from vaultwire.bases.tree import Call, Index, Literal, Member, Name, Node
 
@@ -21,13 +21,7 @@ def depends_on_time(base: Base, view: View) -> bool:
 
 def asks_for_creation(base: Base, view: View) -> bool:
     """Tell whether a view may ask when files were made."""
-    ids = (
-        *view.order,
-        *view.summaries,
-        *(each.property for each in view.sort),
-        *([view.group_by.property] if view.group_by else []),
-    )
-    return f"file.{_CREATED}" in ids or any(map(_may_be_creation, _nodes(_expressions(base, view))))
+    return f"file.{_CREATED}" in property_ids(view) or any(map(_may_be_creation, _nodes(_expressions(base, view))))
 
 
 def _may_be_creation(node: Node) -> bool:
@@ -37,20 +31,29 @@ def _may_be_creation(node: Node) -> bool:
     return isinstance(node, (Member, Name)) and node.name == _CREATED
 
 
+def property_ids(view: View) -> Iterator[str]:
+    """Yield the ids of all properties that a view names."""
+    yield from view.order
+    yield from view.summaries
+    yield from (each.property for each in view.sort)
+    if view.group_by:
+        yield view.group_by.property
+
+
+def conditions(wanted: Filter | None) -> Iterator[Condition]:
+    """Yield the expressions of a filter, in their order."""
+    if isinstance(wanted, Group):
+        for each in wanted.filters:
+            yield from conditions(each)
+    elif wanted is not None:
+        yield wanted
+
+
 def _expressions(base: Base, view: View) -> Iterator[Expression]:
     yield from base.formulas.values()
     yield from base.summaries.values()
-    for wanted in (base.filter, view.filter):
-        if wanted is not None:
-            yield from _of_filter(wanted)
-
-
-def _of_filter(wanted: Filter) -> Iterator[Expression]:
-    if not isinstance(wanted, Group):
-        yield wanted.expression
-        return
-    for each in wanted.filters:
-        yield from _of_filter(each)
+    for each in (*conditions(base.filter), *conditions(view.filter)):
+        yield each.expression
 
 
 def _nodes(expressions: Iterator[Expression]) -> Iterator[Node]:

@@ -32,6 +32,7 @@ from vaultwire.vault.changes.preconditions import PreconditionCheck
 from vaultwire.vault.changes.projected_tree import simplified, without_aliases
 from vaultwire.vault.changes.staging import StagedChange
 from vaultwire.vault.changes.visible_changes import VisibleChanges
+from vaultwire.vault.disk.file_operations import make_private
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.disk.process_lock import ProcessLock
@@ -72,6 +73,11 @@ class Changes:
     def folder(self) -> str:
         """The folder of the journal, outside the vault: what belongs to the record of changes is kept there."""
         return self._folder
+
+    @property
+    def files(self) -> Files:
+        """The files that it changes."""
+        return self._files
 
     # ------------------------------------------------------------------ changing
 
@@ -240,7 +246,7 @@ class Changes:
         lock = self._process_lock.held(progress)
         with self._journal_errors():
             # The journal holds the text of notes, so only its owner may read it.
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            make_private(self._folder)
             lock.__enter__()
         try:
             yield

@@ -28,7 +28,7 @@ class ProjectedTree:
     """The files of a vault as they will be after the steps added so far."""
 
     def __init__(self, files: Files) -> None:
-        self._files = files
+        self._files = files.with_pending(None)
         self._moves = MovePaths()
         self._count = 0  # of moves
         # With the number of moves before each write, ascending: in one change, a path may mean several files.

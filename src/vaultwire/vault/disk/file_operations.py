@@ -5,6 +5,7 @@ No content is read or written here (``vault.disk.files``).
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import os
@@ -197,6 +198,32 @@ def is_open_for_writing(path: str) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def make_private(folder: str) -> None:
+    """Make a folder that only its owner may enter, with those above it that are missing. Raises OSError.
+
+    ``os.makedirs`` gives its mode to the last folder only.
+    """
+    if os.path.isdir(folder):
+        return
+    above = os.path.dirname(os.path.abspath(folder))
+    if above != folder:
+        make_private(above)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(folder):
+            raise
+
+
+def keep_private(*folders: str) -> None:
+    """Close folders of ours to other users, if an earlier version left them open."""
+    for folder in folders if os.name == "posix" else ():
+        with contextlib.suppress(OSError):
+            found = os.stat(folder)
+            if found.st_uid == os.geteuid() and found.st_mode & 0o077:
+                os.chmod(folder, 0o700)
 
 
 def remove_quietly(path: str) -> None:

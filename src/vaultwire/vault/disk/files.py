@@ -9,8 +9,9 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple, Self
+from collections.abc import Iterator, Mapping
+from copy import copy
+from typing import BinaryIO, NamedTuple, Protocol, Self
 
 from vaultwire.vault.disk.contents import Content, digest_of
 from vaultwire.vault.disk.creation_time import created_ns
@@ -116,6 +117,29 @@ class UnsyncedFiles:
                 sync(file.fileno())
 
 
+class Pending(NamedTuple):
+    """What proposals that wait make of a file, the last one last: its bytes, None for a file that is removed."""
+
+    content: Content | None
+    proposals: tuple[int, ...]
+    time_ns: int
+
+    @property
+    def proposal(self) -> int:
+        """The last of them."""
+        return self.proposals[-1]
+
+
+NOTHING_PENDING: Mapping[VaultPath, Pending] = {}
+
+
+class PendingFiles(Protocol):
+    """The files that a session has changed by proposals that wait, by their paths: for it, they are there already."""
+
+    def changed(self) -> Mapping[VaultPath, Pending]:
+        """Return them, the same for all of one call."""
+
+
 class Files:
     """The files of one vault, under ``root`` (resolved). It takes names as VaultPath and raises VaultError.
 
@@ -132,6 +156,26 @@ class Files:
         self.root = self._root.path
         self.name = os.path.basename(self.root) or "vault"  # the root of a drive has no name
         self.max_bytes = max_bytes
+        self._pending: PendingFiles | None = None
+
+    def with_pending(self, pending: PendingFiles | None) -> Self:
+        """Return the same files as a session sees them whose proposals wait; None: as they are on the disk.
+
+        Only reads and looks at single files differ: what lists files, and what carries changes out, sees the disk.
+        """
+        files = copy(self)
+        files._pending = pending  # noqa: SLF001 - of a copy
+        return files
+
+    @property
+    def pending(self) -> Mapping[VaultPath, Pending]:
+        """The files that this session has changed by proposals that wait."""
+        return NOTHING_PENDING if self._pending is None else self._pending.changed()
+
+    def how_taken(self, path: VaultPath) -> str:
+        """Return why a path is not free, as the end of a sentence."""
+        held = self.pending.get(path)
+        return "exists already" if held is None else f"waits as proposal {held.proposal}"
 
     # ------------------------------------------------------------------ looking
 
@@ -154,6 +198,8 @@ class Files:
 
     def look_at(self, path: VaultPath) -> NoteStat | None:
         """Return a file's facts, None if there is no such file in the vault."""
+        if (held := self.pending.get(path)) is not None:
+            return None if held.content is None else NoteStat(path, held.content.size, held.time_ns, held.time_ns)
         return look_at(self._root, path)
 
     def created_ns(self, path: VaultPath) -> int | None:
@@ -174,6 +220,10 @@ class Files:
         Parts that are not there are spelt as new names are. Raises VaultError: AMBIGUOUS_NAME where several entries differ
         in this way, PATH_OUTSIDE_VAULT where a link leads out.
         """
+        pending = self.pending
+        alike = [each for each, held in pending.items() if held.content is not None and fold(each) == fold(path)]
+        if len(alike) == 1 and self.may_be_seen(alike[0]):
+            return alike[0], True
         spelt = ""
         parts = path.split("/")
         for depth, part in enumerate(parts):
@@ -183,7 +233,7 @@ class Files:
                 return VaultPath(f"{spelt}/{new}" if spelt else new), False
             spelt = f"{spelt}/{entry}" if spelt else entry
         found = VaultPath(spelt)
-        return found, os.path.isfile(self._root.real_path(found))
+        return found, found not in pending and os.path.isfile(self._root.real_path(found))
 
     def is_folder(self, path: VaultPath) -> bool:
         """Tell whether there is a folder of exactly this name."""
@@ -191,6 +241,8 @@ class Files:
 
     def is_taken(self, path: VaultPath) -> bool:
         """Tell whether anything has this name: a file, a folder, or a link, also a broken one."""
+        if (held := self.pending.get(path)) is not None:
+            return held.content is not None
         return os.path.lexists(self._root.entry_path(path))
 
     def is_link(self, path: VaultPath) -> bool:
@@ -238,6 +290,11 @@ class Files:
         Raises VaultError: FILE_NOT_FOUND, PERMISSION_DENIED, TOO_LARGE, PATH_OUTSIDE_VAULT.
         """
         most = self.max_bytes if max_bytes is None else max_bytes
+        if (held := self.pending.get(path)) is not None and held.content is not None:
+            check_size(path, held.content.size, most)
+            return FileBytes(held.content.data, held.time_ns, held.time_ns)
+        if held is not None:
+            raise VaultError(FILE_NOT_FOUND, f"{path!r} is gone by proposal {held.proposal}, which waits.", path=path)
         try:
             descriptor = os.open(self._root.real_path(path), _OPEN_READ)
             try:

@@ -39,11 +39,15 @@ class Arranging:
     def move(self, name: str, to: str, progress: Progress, *, dry_run: bool) -> tuple[MovePlan, Done]:
         """Give a note, attachment or folder another path; every link leads where it led. See ``plan_move``.
 
-        ``name`` is a path, or names a note as for ``locate``. For ``to`` see ``target_of_move``.
+        ``name`` is a path, or names a note as for ``locate``. For ``to`` see ``target_of_move``. Raises VaultError
+        (NOTE_EXISTS) for a new name without a folder that a file elsewhere has.
         """
         with self._bench.locked(progress, dry_run=dry_run) as context:
             source, is_folder = _existing(context, name)
-            plan = plan_move(context, source, target_of_move(context.files, source, to, is_folder=is_folder))
+            target = target_of_move(context.files, source, to, is_folder=is_folder)
+            plan = plan_move(context, source, target)
+            if not is_folder:
+                check_name_is_free(context, to, plan.target, source)
             asked = Asked(f"Moving {plan.source!r} to {plan.target!r}")
             return plan, self._finish_move(context, plan, [], asked, dry_run=dry_run)
 
@@ -104,8 +108,11 @@ class Arranging:
             if plan.links:
                 links = "1 link" if len(plan.links) == 1 else f"{len(plan.links)} links"
                 notices.append(f"Rewrote {links} to headings that hold the tag.")
-            notices += _excluded_notices(plan) + _link_notices([], plan.skipped)
-            asked = Asked(f"Renaming #{plan.old} to #{plan.new}", "it has the tag, or a link to a heading with it")
+            notices += _excluded_notices(plan) + _kept_notices(plan, f"#{plan.old}") + _link_notices([], plan.skipped)
+            asked = Asked(
+                f"Renaming #{plan.old} to #{plan.new}",
+                "it has the tag, a base that names it, or a link to a heading with it",
+            )
             return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
 
     def rename_property(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[PropertyPlan, Done]:
@@ -113,8 +120,7 @@ class Arranging:
         with self._bench.locked(progress, dry_run=dry_run) as context:
             plan = plan_rename_property(context, old, new)
             notices = [f"{new!r} was in use already, in {plan.in_use} notes."] if plan.in_use else []
-            notices += _excluded_notices(plan)
-            notices += [f"{path} keeps the name {plan.old!r}: it {reason}." for path, reason in plan.skipped]
+            notices += _excluded_notices(plan) + _kept_notices(plan, repr(plan.old))
             asked = Asked(
                 f"Renaming the property {plan.old!r} to {plan.new!r}", "it has the property, or a base that names it"
             )
@@ -211,6 +217,11 @@ def _excluded_notices(plan: TagPlan | PropertyPlan) -> list[str]:
         are = "is one" if plan.excluded == 1 else "are ones"
         notices.append(f"Of the notes changed, {plan.excluded} {are} that the vault excludes from searches.")
     return notices + [f"{path} was left as it is (the vault excludes it): {reason}" for path, reason in plan.unchanged]
+
+
+def _kept_notices(plan: TagPlan | PropertyPlan, name: str) -> list[str]:
+    """Return notices about files with bases that could not follow."""
+    return [f"{path} keeps the name {name}: it {reason}." for path, reason in plan.kept]
 
 
 def _link_notices(newly_resolved: Iterable[ResolvedLink], skipped: Iterable[Problem]) -> list[str]:

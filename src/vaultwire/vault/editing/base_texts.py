@@ -33,7 +33,7 @@ class BaseText:
         if not self._block:
             return self._edit(path, text)
         try:
-            return edit_block(text, self._block, lambda base: self._edit(path, base))
+            return edit_block(text, self._block, lambda block: self._edit(path, block.text))
         except BlockError as error:
             raise VaultError(INVALID_ARGUMENTS, f"{path!r} {error}.", path=path) from None
 

@@ -63,16 +63,21 @@ def confirmation_of_removal(vault: str, path: VaultPath, data: bytes) -> Confirm
 
 def notes_of(files: Files, steps: Sequence[Step]) -> list[VaultPath]:
     """Return the notes that the steps change, by the paths that they have afterwards, in the order of the steps."""
-    notes: dict[VaultPath, None] = {}
+    return [path for path in changed_files(files, steps) if is_note(path)]
+
+
+def changed_files(files: Files, steps: Sequence[Step]) -> list[VaultPath]:
+    """Return the notes and other files that the steps change, as ``notes_of``."""
+    changed: dict[VaultPath, None] = {}
     for step in steps:
         if isinstance(step, Write):
             moved = [step.path]
         elif not files.is_link(step.source) and files.is_folder(step.source):  # a link is moved by itself
-            moved = [follow(note.path, step.source, step.target) for note in files.walk(step.source)]
+            moved = [follow(note.path, step.source, step.target) for note in files.walk(step.source, attachments=True)]
         else:
             moved = [step.target]
-        notes |= dict.fromkeys(path for path in moved if is_note(path))
-    return list(notes)
+        changed |= dict.fromkeys(moved)
+    return list(changed)
 
 
 def _key_of(steps: Sequence[Step]) -> str:

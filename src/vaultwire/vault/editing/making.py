@@ -85,7 +85,15 @@ class Making:
             return self._finish(context, plan_base(context, name, text), dry_run=dry_run)
 
     def rewrite(
-        self, name: str, content: str, if_match: str | None, progress: Progress, *, appends: bool, dry_run: bool
+        self,
+        name: str,
+        content: str,
+        if_match: str | None,
+        progress: Progress,
+        *,
+        appends: bool,
+        dry_run: bool,
+        keeps_frontmatter: bool = False,
     ) -> Made:
         """Add lines at the end of a note, or write over its text. See ``edits.append`` and ``edits.rewrite``."""
         with self._bench.locked(progress) as context:
@@ -93,7 +101,7 @@ class Making:
             before = self._bench.read(path, if_match, is_overwritten=not appends)
             new = (edits.append if appends else edits.rewrite)(decode_note(path, before), content)
             plan = FilePlan(path, [Write(path, before, with_bom(to_bytes(new, before), before))], [], is_new=False)
-            return self._finish(context, plan, dry_run=dry_run)
+            return self._finish(context, plan, dry_run=dry_run, keeps_frontmatter=keeps_frontmatter)
 
     def append_periodic(
         self,
@@ -163,7 +171,8 @@ class Making:
             done = self._bench.finish(steps, plan.notices, progress, dry_run=dry_run)
             return Made(plan.path, True, link, done, note)
 
-    def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool) -> Made:
-        asked = Asked(f"Making {plan.path!r}", OTHER_LINKS) if plan.is_new else Asked()
+    def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool, keeps_frontmatter: bool = False) -> Made:
+        is_new = plan.is_new
+        asked = Asked(f"Making {plan.path!r}", OTHER_LINKS) if is_new else Asked(keeps_frontmatter=keeps_frontmatter)
         done = self._bench.finish(plan.steps, plan.notices, context.progress, dry_run=dry_run, asked=asked)
         return Made(plan.path, plan.is_new, plan.link, done)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultwire.vault.changes.change import Change
+from vaultwire.vault.changes.change import Author, Change
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import FILE_NOT_FOUND, JOURNAL_FAILED, VaultError
 from vaultwire.vault.holding.decisions import Decision
@@ -15,12 +15,14 @@ class Pending:
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
         self._holding = bench.holding
-        self._client = bench.caller.client
+
+    def _is_own(self, author: Author) -> bool:
+        return self._bench.caller.is_author(author.client, author.session)
 
     def own(self) -> tuple[list[Proposal], int]:
         """Return the client's proposals, the oldest first, and how many of anyone cannot be read. Raises VaultError."""
         try:
-            proposals = [each for each in self._holding.proposals.all() if each.author.client == self._client]
+            proposals = [each for each in self._holding.proposals.all() if self._is_own(each.author)]
         except OSError as error:
             raise VaultError(JOURNAL_FAILED, f"What waits cannot be read ({error.strerror or error}).") from error
         return self._holding.visible(proposals), len(self._holding.proposals.unreadable())
@@ -40,7 +42,7 @@ class Pending:
             made, by = changes.get(each.change or 0), changes.get(each.by or 0)
             if each.kind != "undone" or not each.text or made is None or by is None or len(found) == most:
                 continue
-            if made.author.client == self._client and by.undone_by is None:
+            if self._is_own(made.author) and by.undone_by is None:
                 found.append((made, each))
         return found
 

@@ -9,11 +9,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from vaultwire.markdown.parsed_note import Link
-from vaultwire.vault.changes.change import Author, Change, DetailedChange, Move, Step, Write, paths_of
+from vaultwire.vault.changes.change import Author, Change, DetailedChange, Step, paths_of
 from vaultwire.vault.changes.projected_tree import ProjectedTree
-from vaultwire.vault.changes.undo import Left, UndoPlan, in_effect, moves_in, plan_part, plan_undo_all
+from vaultwire.vault.changes.undo import Left, UndoPlan, in_effect, plan_part, plan_undo_all
 from vaultwire.vault.editing.workbench import Workbench
-from vaultwire.vault.errors import VaultError
 from vaultwire.vault.search.filters import parse_time
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 
@@ -55,25 +54,9 @@ class Reviewing:
 
     # ------------------------------------------------------------------ files as they are now
 
-    def is_stale(self, steps: Iterable[Step]) -> bool:
-        """Tell whether a file is not, on the disk, what one of the steps was made from."""
-        tree = ProjectedTree(self._bench.files)
-        for step in steps:
-            if not _fits(tree, step):
-                return True
-            tree.add(step)
-        return False
-
-    def now_at(self, path: VaultPath) -> bytes | None:
-        """Return the bytes of a file on the disk, None if there is none, or none that can be read."""
-        try:
-            return ProjectedTree(self._bench.files).read(path)
-        except VaultError:
-            return None
-
-    def path_now(self, path: VaultPath, number: int) -> VaultPath:
-        """Return the path that a file has now which had this one after a change."""
-        return moves_in(in_effect(self._bench.changes.since(number))).after(path)
+    def tree(self) -> ProjectedTree:
+        """Return the files as they are, to add steps to."""
+        return ProjectedTree(self._bench.files)
 
     def resolver(self) -> Callable[[str, str], str | None]:
         """Return what tells where a linktext of a note leads, by the files as they are now."""
@@ -111,13 +94,3 @@ class Reviewing:
         for step in steps:
             for path in paths_of(step):
                 self._bench.files.check_change(path)
-
-
-def _fits(tree: ProjectedTree, step: Step) -> bool:
-    try:
-        if isinstance(step, Move):
-            return tree.exists(step.source) and (not tree.exists(step.target) or tree.is_respelling(step))
-        assert isinstance(step, Write)
-        return not tree.exists(step.path) if step.old is None else tree.holds(step.path, step.old)
-    except (OSError, VaultError):
-        return False

@@ -16,8 +16,9 @@ from vaultwire.markdown.canvas import NotACanvasError
 from vaultwire.markdown.canvas_edits import CanvasEdit, CanvasEditError, edit_canvas
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties
-from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
+from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties, written_properties
+from vaultwire.markdown.property_values import other_spelling, read_text
+from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.base_queries.results import BaseSource
 from vaultwire.vault.base_queries.sources import locate_base
 from vaultwire.vault.changes.change import Step, Write
@@ -36,20 +37,20 @@ from vaultwire.vault.plans.task_edits import EditedTask, TaskEdit, edit_tasks, p
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath, asking
 
 ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "empty"]
-"""What a value written as text is; ``auto`` takes the property's type in the vault."""
+"""What a text given for a property is; ``auto`` takes what YAML reads in it, and the property's type in the vault."""
 
 _BOOLEANS = {"true": True, "false": False}
 # Types whose values are text in YAML, also where they look like a number or a date.
 _TEXT_TYPES = ("text", "date", "datetime")
+_NOTHING_MORE = Asked()
 _NO_EDITS = 'edits is missing: {"edits": [{"action": "append", "content": "…"}]}.'
 
 
 class GivenProperty(NamedTuple):
-    """A property as a caller gives it: one value or several, as text."""
+    """A property as a caller gives it. ``kind`` says what texts in its value are: those of JSON are ``text``."""
 
     name: str
-    value: str | None
-    values: list[str] | None
+    value: PropertyValue
     kind: ValueKind
 
 
@@ -96,6 +97,7 @@ class Revising:
         progress: Progress,
         *,
         dry_run: bool,
+        keeps_frontmatter: bool = False,
     ) -> Revised:
         """Make all the edits, or apply a unified diff; exactly one of the two is given. See ``targeted_edits.Edit``.
 
@@ -110,7 +112,8 @@ class Revising:
                 return apply_diff(path, text, diff, progress)
             return apply_edits(path, text, list(edits), self._change_property, progress)
 
-        (revised,) = self._revise([name], change, if_match, progress, dry_run=dry_run)
+        asked = Asked(keeps_frontmatter=keeps_frontmatter)
+        (revised,) = self._revise([name], change, if_match, progress, asked=asked, dry_run=dry_run)
         return revised
 
     def revise_properties(
@@ -125,13 +128,18 @@ class Revising:
     ) -> list[Revised]:
         """Set and remove properties of notes, in one change; every other byte stays. See ``markdown.property_edits``."""
         types, values = self._types(), self._values(given, progress)
+        untyped = {each.name for each in given if each.kind not in ("number", "checkbox")}
+        numbers = [name for name in untyped if isinstance(values[name], (int, float))]
         notices: list[str] = []
 
         def change(path: VaultPath, text: str) -> str:
-            changed = set_properties(text, values, types, progress.check) if values else text
-            if not removed:
+            changed = set_properties(text, values, types, progress.check, untyped) if values else text
+            if not removed and not numbers:
                 return changed
-            there = {fold(name) for name in parse_frontmatter(to_plain(changed)).values}
+            read = parse_frontmatter(to_plain(changed))
+            kept = [name for name in numbers if isinstance(read.value(name), str) and types.get(fold(name)) != "text"]
+            notices.extend(f"{path}: {name} was a text in quotes, and still is one." for name in kept)
+            there = {fold(name) for name in read.values}
             absent = [repr(name) for name in removed if fold(name) not in there]
             if absent:
                 notices.append(f"{path} has no property {' or '.join(absent)}.")
@@ -266,6 +274,7 @@ class Revising:
         progress: Progress,
         notices: Sequence[str] = (),
         *,
+        asked: Asked = _NOTHING_MORE,
         dry_run: bool,
     ) -> list[Revised]:
         """Change the texts of notes in one change. ``change`` may add to the ``notices``."""
@@ -282,7 +291,7 @@ class Revising:
                 except PropertyEditError as error:
                     raise VaultError(INVALID_ARGUMENTS, f"{path}: {error}", path=path) from None
                 steps.append(Write(path, before[path], with_bom(to_bytes(new, before[path]), before[path])))
-            done = self._bench.finish(steps, notices, progress, dry_run=dry_run)
+            done = self._bench.finish(steps, notices, progress, dry_run=dry_run, asked=asked)
         return [Revised(path, old, done) for path, old in before.items()]
 
     def _change_property(self, text: str, edit: Edit) -> str:
@@ -291,13 +300,14 @@ class Revising:
         if edit.action == "delete":
             return remove_properties(text, [name])
         types = self._types()
-        value = to_value(GivenProperty(name, edit.content or "", None, "auto"), types, self._bench.now().date())
+        kind: ValueKind = "auto" if edit.action == "replace" else "list"
+        value = to_value(GivenProperty(name, edit.content or "", kind), types, self._bench.now().date())
         if edit.action != "replace":
             current = _current_value(text, name)
             items = current if isinstance(current, list) else [] if current is None else [current]
-            added = value if isinstance(value, list) else [value]
+            added = value if isinstance(value, list) else []
             value = [*items, *added] if edit.action == "append" else [*added, *items]
-        return set_properties(text, {name: value}, types)
+        return set_properties(text, {name: value}, types, untyped=(name,))
 
     def _types(self) -> Mapping[str, str]:
         return self._bench.settings.get().property_types
@@ -319,48 +329,33 @@ def apply_diff(path: VaultPath, text: str, diff: str, progress: Progress = NO_PR
         raise VaultError(INVALID_ARGUMENTS, f"diff: {error}", argument="diff") from None
 
 
-def given_as(name: str, value: PropertyValue) -> GivenProperty:
-    """Return a property given with its type: the text "3" stays a text, whatever YAML would read in it."""
-    if isinstance(value, list):
-        texts = [str(each).lower() if isinstance(each, bool) else str(each) for each in value if each is not None]
-        return GivenProperty(name, None, texts, "auto")
-    if value is None or isinstance(value, dict):
-        return GivenProperty(name, None, None, "empty")
-    if isinstance(value, bool):
-        return GivenProperty(name, str(value).lower(), None, "checkbox")
-    return GivenProperty(name, str(value), None, "text" if isinstance(value, str) else "number")
-
-
 def to_value(given: GivenProperty, types: Mapping[str, str], today: date) -> PropertyValue:
     """Return the value that a property gets. Raises VaultError (INVALID_ARGUMENTS) for text that is not of its kind.
 
-    ``auto``: the type the vault declares for the property, else what YAML 1.2 reads in the text. A date may be given as
+    A text becomes a number, true or false only where that is written as the text is (``read_text``). A date may be given as
     ``parse_day`` reads it: "tomorrow", "+7".
     """
-    if given.values is not None and given.value is not None:
-        raise VaultError(INVALID_ARGUMENTS, f"{given.name}: give value or values, not both.", property=given.name)
-    if given.values is not None:
-        return [*map(_item, given.values)]
-    text, kind = given.value, given.kind
-    if kind == "empty" or text is None:
+    name, value, kind = given
+    if kind == "empty":
         return None
-    declared = types.get(fold(given.name)) if kind == "auto" else None
-    if declared == "date":
-        return _day(text, today)
-    if kind == "text" or declared in _TEXT_TYPES:
-        return text
-    if kind == "list":
-        return [_item(text)]
-    value = plain_scalar(text) if text else ""
-    if kind == "number" and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        raise VaultError(INVALID_ARGUMENTS, f"{given.name}: {text!r} is no number.", property=given.name)
+    if isinstance(value, list):
+        return value if kind == "text" else [*map(_item, value)]
+    if not isinstance(value, str):
+        return [value] if kind == "list" and value is not None else value
+    declared = types.get(fold(name))
+    if declared == "date" and kind in ("auto", "text"):
+        return _day(value, today)
+    if kind == "text" or (kind == "auto" and declared in _TEXT_TYPES):
+        return value
     if kind == "checkbox":
-        if text.lower() not in _BOOLEANS:
-            raise VaultError(
-                INVALID_ARGUMENTS, f"{given.name}: {text!r} is neither true nor false.", property=given.name
-            )
-        return _BOOLEANS[text.lower()]
-    return value
+        if value.lower() not in _BOOLEANS:
+            raise VaultError(INVALID_ARGUMENTS, f"{name}: {value!r} is neither true nor false.", property=name)
+        return _BOOLEANS[value.lower()]
+    read = read_text(value)
+    if kind == "number" and (isinstance(read, bool) or not isinstance(read, (int, float))):
+        message = f"{name}: expected a number, not {value!r}{other_spelling('number', value)}."
+        raise VaultError(INVALID_ARGUMENTS, message, property=name)
+    return [_item(value)] if kind == "list" else read
 
 
 def _day(text: str, today: date) -> str:
@@ -371,14 +366,15 @@ def _day(text: str, today: date) -> str:
         return text
 
 
-def _item(text: str) -> PropertyValue:
-    value = plain_scalar(text) if text else text
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else text
+def _item(value: PropertyValue) -> PropertyValue:
+    """Return an item of a list: a text, or the number that it spells."""
+    read = read_text(value) if isinstance(value, str) else value
+    return value if isinstance(read, bool) else read
 
 
 def _current_value(text: str, name: str) -> PropertyValue:
     """Return the value of the property that ``set_properties`` would set: one with this spelling before one in another case."""
-    values = parse_frontmatter(to_plain(text)).values
+    values = written_properties(text)
     if name in values:
         return values[name]
     return next((value for key, value in values.items() if fold(key) == fold(name)), None)

@@ -6,13 +6,14 @@ Plans are made in ``plans``; ``Changes`` executes them. The workbench stands bet
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
 from typing import NamedTuple
 
 from vaultwire.markdown.diffs import unified
+from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.base_queries.remembered_results import RememberedResults
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, paths_of
@@ -26,18 +27,27 @@ from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.editing.confirmation import (
     MAX_UNASKED_NOTES,
     asks_person,
+    changed_files,
     confirmation_of,
     confirmation_of_many,
-    notes_of,
 )
 from vaultwire.vault.editing.guides import guides_for
 from vaultwire.vault.editing.held import hold, waiting_on
-from vaultwire.vault.errors import NOT_READ, POLICY_DENIED, STALE_EDIT, VaultError
+from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_READ, POLICY_DENIED, STALE_EDIT, VaultError
 from vaultwire.vault.holding.feedback import expect_news
 from vaultwire.vault.holding.holding import Holding
-from vaultwire.vault.holding.review_mode import Mode, PlannedChange, ReviewRules, places_of, written_by
+from vaultwire.vault.holding.own_proposals import OwnProposals
+from vaultwire.vault.holding.review_mode import (
+    Mode,
+    PlannedChange,
+    ReviewRules,
+    places_of,
+    real_folders,
+    written_by,
+)
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.note_text import BOM
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import Confirmation, Progress, VaultPath
 
@@ -73,7 +83,8 @@ class Asked(NamedTuple):
 
     ``what`` is the start of a sentence, such as "Moving 'A.md' to 'B.md'"; it also identifies the change from its dry run to
     the change itself. ``named`` are the notes that the caller wants edited, and ``why`` says what any other has to do with it.
-    A person is asked for the ``confirmation``. ``undoes`` are the numbers of changes.
+    A person is asked for the ``confirmation``. ``undoes`` are the numbers of changes. With ``keeps_frontmatter``, no note
+    may be left with frontmatter that cannot be read where it could be read before.
     """
 
     what: str = ""
@@ -81,6 +92,7 @@ class Asked(NamedTuple):
     named: tuple[VaultPath, ...] = ()
     confirmation: Confirmation | None = None
     undoes: tuple[int, ...] = ()
+    keeps_frontmatter: bool = False
 
     @contextmanager
     def explaining(self, steps: Iterable[Step]) -> Iterator[None]:
@@ -97,6 +109,33 @@ class Asked(NamedTuple):
 
 
 _NOTHING_MORE = Asked()
+
+
+def broken_by(steps: Iterable[Step], asked: Asked) -> list[str]:
+    """Return notices of notes whose frontmatter cannot be read after the steps, for other reasons than before.
+
+    Raises VaultError (INVALID_ARGUMENTS) if it could be read before, and must be so still.
+    """
+    notices: list[str] = []
+    for step in steps:
+        if not isinstance(step, Write) or not is_note(step.path) or step.after is None:
+            continue
+        problems, before = _frontmatter_problems(step.after), _frontmatter_problems(step.before or b"")
+        if not problems or problems == before:
+            continue
+        if asked.keeps_frontmatter and step.before is not None and not before:
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"{step.path}: the properties could not be read any more: {problems[0]}. Nothing was changed. Correct the "
+                "text, or give allow_broken to write it all the same.",
+                path=step.path,
+            )
+        notices.append(f"The properties of {step.path} cannot be read: {problems[0]}.")
+    return notices
+
+
+def _frontmatter_problems(data: bytes) -> list[str]:
+    return parse_frontmatter(plain_text(data)).problems if data.lstrip(BOM.encode()).startswith(b"---") else []
 
 
 class Workbench:
@@ -126,12 +165,15 @@ class Workbench:
         self._read_first = read_first
         self.review: ReviewRules | None = None  # which changes the person wants to see first
         self.tool = ""
+        self.also: tuple[str, ...] = ()
 
-    def used_by(self, caller: Caller, tool: str) -> Workbench:
-        """Return the same parts for a caller that uses a tool."""
+    def used_by(self, caller: Caller, tool: str, also: tuple[str, ...] = ()) -> Workbench:
+        """Return the same parts for a caller that uses a tool; ``also``: tools whose work this call does, too."""
         bench = copy(self)
         bench.caller = caller
-        bench.tool = tool
+        bench.tool, bench.also = tool, also
+        if self.review is not None and self.review.can_hold and not caller.is_person:
+            bench.files = self.files.with_pending(OwnProposals(caller, self.holding, self.files))
         return bench
 
     @contextmanager
@@ -156,21 +198,27 @@ class Workbench:
         of what it asked; and what ``Progress.confirm`` raises.
         """
         needed = simplified(list(steps))
+        # What edits more notes writes no text of a caller's.
+        notices = [*notices, *(broken_by(needed, asked) if len(needed) <= MAX_UNASKED_NOTES else ())]
         self._check_read(needed, asked, dry_run=dry_run)
         with asked.explaining(needed):
             change = self._change(needed, progress, asked, dry_run=dry_run)
         if change is None:
-            return Done(None, needed, list(notices))
-        # So many texts would drive out those that the caller has read. A note under its second name is not written.
-        written = {file.path for file in change.files} if len(needed) <= MAX_UNASKED_NOTES else set()
-        for step in needed:
-            if not isinstance(step, Write):
-                self.caller.moved(step.source, step.target)
-            elif step.new is not None:
-                self.caller.saw(step.path, step.new.digest.hex(), step.new.data if step.path in written else None)
+            return Done(None, needed, notices)
+        self._remember(needed, {file.path for file in change.files})  # a note under its second name is not written
         also = [] if self.review is None else waiting_on(self.holding, needed)
         guides = guides_for(self.files, self.caller, needed) if self.caller.may_read_notes else []
         return Done(change, needed, [*notices, *also, *guides])
+
+    def _remember(self, steps: list[Step], written: Collection[str]) -> None:
+        """Remember what the caller knows now: what it has written itself."""
+        # So many texts would drive out those that the caller has read.
+        texts = written if len(steps) <= MAX_UNASKED_NOTES else ()
+        for step in steps:
+            if not isinstance(step, Write):
+                self.caller.moved(step.source, step.target)
+            elif step.new is not None:
+                self.caller.saw(step.path, step.new.digest.hex(), step.new.data if step.path in texts else None)
 
     def _change(self, steps: list[Step], progress: Progress, asked: Asked, *, dry_run: bool) -> Change | None:
         """Execute the steps, after a person was asked if they must be; with ``dry_run`` only check them, and return None."""
@@ -189,7 +237,9 @@ class Workbench:
         if mode == "ask" and asks_person(progress):
             question = question or confirmation_of(self.files, steps, self.tool)
         elif mode != "record":
-            raise hold(self.holding, author, steps, asked.undoes)
+            held = hold(self.holding, author, steps, self.files.pending, asked.undoes)
+            self._remember(steps, {path for step in steps for path in paths_of(step)})
+            raise held
         if question is not None:
             progress.confirm(question)
         return self.changes.execute(steps, author, progress, asked.undoes)
@@ -198,9 +248,18 @@ class Workbench:
         """Return what the person's rules say of these steps."""
         if self.review is None or self.caller.is_person or not steps:
             return "record"
-        notes = len(notes_of(self.files, steps))
-        places = places_of(self.files, steps, self.review.folders)
-        return self.review.mode(PlannedChange(*self.caller.names, self.tool, places, notes, written_by(steps)))
+        if not self.files.pending.keys().isdisjoint(path for step in steps for path in paths_of(step)):
+            return "hold"  # it builds on what waits
+        planned = PlannedChange(
+            *self.caller.names,
+            self.tool,
+            self.also,
+            places_of(self.files, steps),
+            len(changed_files(self.files, steps)),
+            written_by(steps),
+            real_folders(self.files, self.review.folders),
+        )
+        return self.review.mode(planned)
 
     def read(self, path: VaultPath, if_match: str | None, *, is_overwritten: bool = False) -> bytes:
         """Return a note's bytes for an edit, after checking that this caller may edit it.
@@ -271,7 +330,7 @@ class Workbench:
 
     def _what_changed(self, path: VaultPath, etag: str, data: bytes) -> str:
         before = self.caller.text_of(path, etag)
-        if before is None:
+        if before is None or not self.caller.may_read_notes:
             return ""
         diff = unified(plain_text(before), plain_text(data), path)
         return f" Since it was read:\n{diff}" if diff and len(diff) <= _MAX_SHOWN_DIFF else ""

@@ -79,6 +79,7 @@ class _Given(NamedTuple):
     mode: WriteMode
     if_match: str | None
     dry_run: bool
+    keeps_frontmatter: bool
 
 
 class Writing:
@@ -97,6 +98,7 @@ class Writing:
         progress: Progress = NO_PROGRESS,
         *,
         dry_run: bool = False,
+        keeps_frontmatter: bool = False,
     ) -> Written:
         """Write a note. ``create`` makes a new one; ``overwrite`` makes it or replaces its text; the others add lines.
 
@@ -107,7 +109,7 @@ class Writing:
         """
         to_bytes(content)  # refuses bad text before anything waits for the lock
         with self._bench.locked(progress) as context:
-            given = _Given(name, content, mode, if_match, dry_run)
+            given = _Given(name, content, mode, if_match, dry_run, keeps_frontmatter)
             if mode in ("append", "prepend"):
                 return self._edit(context, context.locate(name), given)
             path, exists = self._place(context, name, mode)
@@ -116,7 +118,8 @@ class Writing:
             if mode == "create":
                 raise VaultError(
                     NOTE_EXISTS,
-                    f"{path!r} exists already. Use mode 'append' or 'prepend' to add to it, 'overwrite' to replace its text.",
+                    f"{path!r} {context.files.how_taken(path)}. Use mode 'append' or 'prepend' to add to it, 'overwrite' to "
+                    "replace its text.",
                     path=path,
                 )
             return self._edit(context, path, given)
@@ -185,7 +188,8 @@ class Writing:
         before = self._bench.read(path, new.if_match, is_overwritten=new.mode == "overwrite")
         content = new.content.removeprefix(BOM) if before.startswith(BOM.encode()) else new.content
         data = with_bom(to_bytes(_EDITS[new.mode](decode_note(path, before), content), before), before)
-        done = self._bench.finish([Write(path, before, data)], [], context.progress, dry_run=new.dry_run)
+        asked = Asked(keeps_frontmatter=new.keeps_frontmatter)
+        done = self._bench.finish([Write(path, before, data)], [], context.progress, dry_run=new.dry_run, asked=asked)
         return Written(path, etag_of(data), len(data), created=False, changed=data != before, done=done)
 
 

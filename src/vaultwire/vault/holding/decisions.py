@@ -11,7 +11,7 @@ import time
 from collections.abc import Hashable
 from typing import Literal, NamedTuple, TypeAlias
 
-from vaultwire.vault.disk.file_operations import sync_file
+from vaultwire.vault.disk.file_operations import make_private, sync_file
 
 DecisionKind: TypeAlias = Literal["kept", "unkept", "undone", "accepted", "edited", "refused", "told"]
 
@@ -49,7 +49,7 @@ class DecisionLog:
         """Add decisions, synced to disk. Raises OSError."""
         now = time.time_ns()
         lines = [json.dumps(each._replace(time_ns=each.time_ns or now)._asdict()) for each in decisions]
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        make_private(self._folder)
         with os.fdopen(os.open(self._path, _OPEN_APPEND, 0o600), "ab", buffering=0) as file:
             # In one call, so that the lines of two processes do not mix. It begins with a line end in case that a kill has
             # torn the line before.

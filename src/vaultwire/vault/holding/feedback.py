@@ -9,6 +9,7 @@ from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.holding.decisions import Decision, DecisionLog
 from vaultwire.vault.holding.holding import Holding
+from vaultwire.vault.holding.own_proposals import is_of
 from vaultwire.vault.holding.words import brief
 
 _MOST = 6_000
@@ -45,7 +46,8 @@ def news_for(caller: Caller, holding: Holding) -> str:
     except OSError:
         return ""
     oldest = time.time_ns() - _RECENT_NS
-    concerning = [each for each in decisions if each.text and each.time_ns >= oldest and _concerns(each, caller)]
+    recent = [each for each in decisions if each.text and each.kind != "told" and each.time_ns >= oldest]
+    concerning = [each for each in recent if is_of(each, caller)]
     texts = _texts(_seen(caller, holding, concerning))
     if not texts:
         return ""
@@ -74,18 +76,10 @@ def _quotes(decision: Decision) -> bool:
     return decision.kind == "edited" or decision.hunk is not None
 
 
-def _concerns(decision: Decision, caller: Caller) -> bool:
-    if decision.kind == "told":
-        return False
-    if caller.lasting:
-        return decision.session.startswith(caller.lasting) and decision.client == caller.client
-    return decision.session == caller.session
-
-
 def _told_before(caller: Caller, log: DecisionLog) -> int:
     """Return the position up to which a client was told before this program started. Raises OSError."""
     for each in reversed(log.all()):
-        if each.kind == "told" and each.session.startswith(caller.lasting) and each.client == caller.client:
+        if each.kind == "told" and is_of(each, caller):
             return int(each.text) if each.text.isdecimal() else 0
     return 0
 

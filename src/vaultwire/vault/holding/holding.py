@@ -4,18 +4,21 @@ Each decision is made under the vault's lock, written to ``proposals`` and added
 told (``words``): whoever calls ``accept`` or ``refuse`` adds nothing. An accepted proposal is executed first and decided
 then. A process that is killed between the two leaves a change in the journal with the proposal's number: the next look finds
 it as accepted. The journal may remove that change 90 days later, when a later change begins. If nobody looked for so long,
-the proposal waits again; that loses nothing, because ``accept`` refuses one whose notes are not what it was made from.
+the proposal waits again; that loses nothing, because the person sees what accepting it does to the notes as they are.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
-from vaultwire.vault.changes.change import Author, Change, Step, Write
+from vaultwire.vault.changes.change import Author, Change, Move, Step, Write
 from vaultwire.vault.changes.executor import Changes
-from vaultwire.vault.disk.contents import Content
+from vaultwire.vault.changes.projected_tree import ProjectedTree
+from vaultwire.vault.changes.rebasing import Overlap, Rebased, rebase
+from vaultwire.vault.changes.undo import in_effect, moves_in
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, JOURNAL_FAILED, STALE_EDIT, VaultError
 from vaultwire.vault.holding import words
@@ -23,6 +26,9 @@ from vaultwire.vault.holding.decisions import Decision, DecisionKind, DecisionLo
 from vaultwire.vault.holding.proposals import Kind, Proposal, ProposalStore
 from vaultwire.vault.holding.visible_proposals import may_be_seen
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
+
+Divide: TypeAlias = Callable[[Rebased], tuple[Sequence[Step], Sequence[Step]]]
+"""Divides steps into those to make now and those that wait on. Raises VaultError if that cannot be."""
 
 
 class Holding:
@@ -64,9 +70,14 @@ class Holding:
         return told
 
     def hold(self, kind: Kind, author: Author, steps: Sequence[Step], undoes: tuple[int, ...] = ()) -> Proposal:
-        """Add a proposal. Raises VaultError: STALE_EDIT, and JOURNAL_FAILED if it cannot be kept."""
+        """Add a proposal. Raises VaultError: STALE_EDIT, TOO_MANY_WAITING, and JOURNAL_FAILED if it cannot be kept."""
+        return self._add(kind, author, steps, undoes=undoes)
+
+    def _add(
+        self, kind: Kind, author: Author, steps: Sequence[Step], undoes: tuple[int, ...] = (), time_ns: int = 0
+    ) -> Proposal:
         try:
-            return self.proposals.add(kind, author, steps, label=author.tool, undoes=undoes)
+            return self.proposals.add(kind, author, steps, label=author.tool, undoes=undoes, time_ns=time_ns)
         except OSError as error:
             raise VaultError(
                 JOURNAL_FAILED,
@@ -74,13 +85,37 @@ class Holding:
                 "written. Free space, or set VAULTWIRE_STATE to a folder that can be written to.",
             ) from error
 
+    def rebased(
+        self, proposal: Proposal, edited: Mapping[int, bytes] | None = None, tree: ProjectedTree | None = None
+    ) -> Rebased:
+        """Return what accepting a proposal does to the files as they are now, or as they are in a tree. See ``rebase``."""
+
+        def path_now(path: VaultPath) -> VaultPath:
+            later = [each for each in self._changes.since(0) if each.time_ns > proposal.time_ns]
+            return moves_in(in_effect(later)).after(path)
+
+        return rebase(tree or ProjectedTree(self._changes.files), proposal.steps, path_now, edited)
+
+    def obstacle(self, proposal: Proposal, now: Rebased, edited: Collection[int] = ()) -> VaultError | None:
+        """Return why a proposal cannot be accepted as it is, None if it can; with other texts for the steps ``edited``.
+
+        Its client writes the diff of an editor, and merges nothing.
+        """
+        if proposal.kind == "diff" and now.is_moved_on:
+            return _stale_diff(diff_of(proposal).path)
+        overlaps = [each for index, each in now.overlaps.items() if index not in edited]
+        return overlapping(proposal.id, overlaps) if overlaps else None
+
     def accept(
-        self, number: int, edited: Mapping[int, bytes] | None = None, progress: Progress = NO_PROGRESS
+        self, number: int, edited: Mapping[int, bytes] | None = None, progress: Progress = NO_PROGRESS, basis: str = ""
     ) -> Change:
-        """Make the change that was proposed. ``edited``: other bytes for some of its steps, by their index.
+        """Make the change that was proposed, on the files as they are now; what was changed since elsewhere in them stays.
+
+        ``edited``: other bytes for some of its steps, by their index, which replace all that is there. ``basis``: what the
+        person saw (``Rebased``), needed for edits of files that were changed since.
 
         Raises VaultError: FILE_NOT_FOUND for a number that is not there, INVALID_ARGUMENTS if it is decided already,
-        STALE_EDIT if a file is not what the proposal was made from, and those of ``Changes.execute``.
+        STALE_EDIT if the same lines were changed since, or anything since the person looked, and those of ``Changes.execute``.
 
         The diff of an editor is written by its asker, not here: the change that is returned has the id 0 then, and is on
         record once the asker has written the file (``record``).
@@ -90,12 +125,49 @@ class Holding:
             if proposal.kind == "diff":
                 return self._accept_diff(proposal, edited or {})
             texts = _changed(proposal.steps, edited or {})
-            steps = [_with_text(step, texts.get(index)) for index, step in enumerate(proposal.steps)]
-            made = self._changes.execute(steps, proposal.author, progress, proposal.undoes, proposal=number)
+            seen = self._seen(proposal, basis, is_edited=bool(texts))
+            now = self.rebased(proposal, texts) if texts else seen
+            obstacle = self.obstacle(proposal, now)
+            if obstacle is not None:
+                raise obstacle
+            made = self._changes.execute(now.steps, proposal.author, progress, proposal.undoes, proposal=number)
             self.proposals.decide(number, "accepted", change=made.id or None, is_edited=bool(texts))
-            text = words.edited(proposal, made.id, texts) if texts else words.accepted(proposal, made.id)
+            text = words.accepted(proposal, made.id)
+            if texts:
+                text = words.edited(proposal._replace(steps=seen.steps), made.id, texts)
             self._log(proposal, "edited" if texts else "accepted", text, change=made.id or None)
             return made
+
+    def accept_part(self, number: int, divide: Divide, basis: str = "") -> tuple[Change, Proposal | None]:
+        """Make a part of a proposal; the rest waits on, as a proposal of its own, which is returned with the change.
+
+        A kill in between leaves the part in both proposals; once made, it is not made again. Raises VaultError as ``accept``.
+        """
+        with self._changes.locked():
+            proposal = self._open(number)
+            steps, rest = divide(self._seen(proposal, basis))
+            waits = None
+            if any(isinstance(step, Move) or step.old != step.new for step in rest):
+                waits = self._add("write", proposal.author, rest, time_ns=proposal.time_ns)
+            try:
+                made = self._changes.execute(steps, proposal.author, proposal=number)
+            except BaseException:
+                if waits is not None:
+                    self.proposals.decide(waits.id, "withdrawn", reason="The part before it could not be written.")
+                raise
+            self.proposals.decide(number, "accepted", change=made.id or None)
+            text = words.accepted_in_part(proposal, made, None if waits is None else waits.id)
+            self._log(proposal, "accepted", text, change=made.id or None)
+            return made, waits
+
+    def _seen(self, proposal: Proposal, basis: str, *, is_edited: bool = False) -> Rebased:
+        """Return what accepting a proposal does, after checking that the person has seen that."""
+        now = self.rebased(proposal)
+        is_moved_on = now.is_moved_on or bool(now.overlaps)
+        if basis not in ("", now.basis) or (is_edited and is_moved_on and not basis):
+            message = f"What proposal {proposal.id} changes was changed while you looked. Look again, then decide."
+            raise VaultError(STALE_EDIT, message, id=proposal.id)
+        return now
 
     def record(self, proposal: Proposal, after: bytes) -> Change | None:
         """Record what the asker of a diff has written, once; None if it is on record. Raises as ``Changes.record``."""
@@ -116,8 +188,7 @@ class Holding:
     def _accept_diff(self, proposal: Proposal, edited: Mapping[int, bytes]) -> Change:
         step, texts = diff_of(proposal), _changed(proposal.steps, edited)
         if not proposal.outside and self.bytes_at(step.path) != step.before:
-            message = f"{step.path!r} was changed after this was proposed. Refuse it, and ask for it again."
-            raise VaultError(STALE_EDIT, message, path=step.path)
+            raise _stale_diff(step.path)
         text = texts[0].decode("utf-8", "replace") if texts else None
         if not self.proposals.decide(proposal.id, "accepted", is_edited=bool(texts), edited_text=text):
             self._open(proposal.id)
@@ -161,6 +232,21 @@ class Holding:
         return proposal
 
 
+def _stale_diff(path: VaultPath) -> VaultError:
+    message = f"{path!r} was changed after this was proposed. Refuse it, and ask for it again."
+    return VaultError(STALE_EDIT, message, path=path)
+
+
+def overlapping(number: int, overlaps: Iterable[Overlap]) -> VaultError:
+    """Return the error of a proposal that cannot be made beside what was changed since."""
+    reasons = "; ".join(dict.fromkeys(each.reason for each in overlaps))
+    return VaultError(
+        STALE_EDIT,
+        f"Proposal {number} cannot be accepted as it is: {reasons}. Edit it, or refuse it with that reason.",
+        id=number,
+    )
+
+
 def diff_of(proposal: Proposal) -> Write:
     """Return the one write that the diff of an editor is made of."""
     [step] = proposal.steps
@@ -178,7 +264,3 @@ def _changed(steps: tuple[Step, ...], edited: Mapping[int, bytes]) -> dict[int, 
         if not step.new.is_same(data):
             found[index] = data
     return found
-
-
-def _with_text(step: Step, data: bytes | None) -> Step:
-    return Write(step.path, step.old, Content(data)) if data is not None and isinstance(step, Write) else step

@@ -6,16 +6,18 @@ under a lock between processes and get their name by one rename: no proposal is 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from typing import NamedTuple
 
-from vaultwire.vault.changes.change import Author, Step
+from vaultwire.vault.changes.change import Author, Step, Write
 from vaultwire.vault.changes.journal_segments import KEEP, Retention
-from vaultwire.vault.disk.file_operations import remove_quietly
+from vaultwire.vault.disk.file_operations import make_private, remove_quietly
 from vaultwire.vault.disk.process_lock import ProcessLock
+from vaultwire.vault.errors import TOO_MANY_WAITING, VaultError
 from vaultwire.vault.holding.proposal_files import (
     DECIDED,
     PREFIX,
@@ -41,6 +43,19 @@ _ADDED_BETWEEN = 200
 _LOG = "log"
 
 
+class Room(NamedTuple):
+    """How many proposals may wait, and how many bytes their files may have together."""
+
+    number: int
+    size: int
+
+
+ROOM_OF_CLIENT = Room(200, 100_000_000)
+"""For each client: more than a person decides in a week. One write of the largest note takes 20 MB."""
+ROOM = Room(1_000, 300_000_000)
+"""For all clients together, because a client without a key can give itself any name."""
+
+
 class ProposalStore:
     """The proposals in one folder, which need not exist yet. Safe to use from several threads and processes."""
 
@@ -49,16 +64,20 @@ class ProposalStore:
         folder: str,
         retention: Retention = KEEP,
         *,
+        of_client: Room = ROOM_OF_CLIENT,
+        of_all: Room = ROOM,
         made_of: Callable[[Collection[int]], Mapping[int, int]] = lambda _: {},
         highest_made: Callable[[], int] = lambda: 0,
     ) -> None:
         """``made_of`` returns the changes on record that were made of these proposals, by the proposals' numbers.
 
         A process may be killed after an accepted proposal was executed and before that is written here: the journal knows.
+        ``of_client``, ``of_all``: how much may wait, of one client and together.
         ``highest_made``: no change on record was made of a proposal with a higher number, so new ones get higher numbers.
         """
         self._folder = folder
         self._retention = retention
+        self._of_client, self._of_all = of_client, of_all
         self._made_of = made_of
         self._highest_made = highest_made
         self._known: dict[int, Proposal] = {}
@@ -80,15 +99,21 @@ class ProposalStore:
         label: str = "",
         outside: str = "",
         undoes: tuple[int, ...] = (),
+        time_ns: int = 0,
     ) -> Proposal:
-        """Add a proposal; it is on the disk, with all its bytes, when this returns.
+        """Add a proposal; it is on the disk, with all its bytes, when this returns. ``time_ns``: when it was made, if it
+        is what a person has left of an earlier one, whose room it takes.
 
-        Raises OSError, and VaultError (STALE_EDIT) if the notes are not what the steps were made from any more.
+        Raises OSError, and VaultError: STALE_EDIT if the notes are not what the steps were made from any more,
+        TOO_MANY_WAITING.
         """
         with self._locked():
             self._clean_up()
+            if not time_ns:
+                self._check_room(author.client, steps)
             number = max((*self._list()[0], self._highest_made()), default=0) + 1
-            made = Proposal(number, time.time_ns(), kind, author, label, tuple(steps), outside=outside, undoes=undoes)
+            time_ns = time_ns or time.time_ns()
+            made = Proposal(number, time_ns, kind, author, label, tuple(steps), outside=outside, undoes=undoes)
             write_proposal(self._path(number), made)
             self._log(number)
         return self.get(number) or made
@@ -117,9 +142,37 @@ class ProposalStore:
             self._log(number)
         return True
 
-    @contextmanager
+    def used_room(self) -> dict[str, Room]:
+        """Return what waits of each client: how many proposals, and the bytes of their files. Raises as ``all`` does."""
+        used: dict[str, Room] = {}
+        for each in self.waiting():
+            number, size = used.get(each.author.client, Room(0, 0))
+            with contextlib.suppress(FileNotFoundError):  # decided and removed by another process meanwhile
+                used[each.author.client] = Room(number + 1, size + os.stat(self._path(each.id)).st_size)
+        return used
+
+    def _check_room(self, client: str, steps: Sequence[Step]) -> None:
+        """Raise VaultError (TOO_MANY_WAITING) if no more of this client, or of all, may wait. Under the lock."""
+        used = self.used_room()
+        contents = [content for step in steps if isinstance(step, Write) for content in (step.old, step.new)]
+        size = sum(content.size for content in contents if content is not None)
+        own = used.get(client, Room(0, 0))
+        together = Room(sum(each.number for each in used.values()), sum(each.size for each in used.values()))
+        for room, most, whose in ((own, self._of_client, "of yours"), (together, self._of_all, "of all clients")):
+            if room.number >= most.number or room.size + size > most.size:
+                raise VaultError(
+                    TOO_MANY_WAITING,
+                    f"This change must wait for the person, but {room.number} changes {whose} wait already, with "
+                    f"{room.size / 1e6:.1f} MB; this has {size / 1e6:.1f} MB. At most {most.number} may wait, with "
+                    f"{most.size // 1_000_000} MB. Nothing was written. The person has to decide some at the desk first, "
+                    "or withdraw some of yours with pending_changes.",
+                    waiting=room.number,
+                    bytes=room.size,
+                )
+
+    @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        make_private(self._folder)
         with self._writing, self._process_lock.held(NO_PROGRESS):
             yield
 

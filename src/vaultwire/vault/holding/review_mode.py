@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from vaultwire.vault.changes.change import Step, Write, paths_of
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import fold, lies_in
+from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import VaultPath
 
@@ -19,17 +19,20 @@ Mode: TypeAlias = Literal["record", "hold", "ask"]
 class PlannedChange(NamedTuple):
     """A change that a caller wants to make.
 
-    ``client`` is the name that the client gives itself, ``principal`` the owner of its key, empty for none. ``paths`` are
-    those of its files and folders, before and after, also where links lead. ``notes``: how many notes it changes.
-    ``written``: how many bytes it writes.
+    ``client`` is the name that the client gives itself, ``principal`` the owner of its key, empty for none. ``also``: the
+    tools whose work the call does besides its own tool's. ``paths`` are those of its files and folders, before and after,
+    also where links lead. ``files``: how many it changes, notes and others. ``written``: how many bytes it writes.
+    ``real_folders``: where those folders of the rules lead that are links.
     """
 
     client: str
     principal: str
     tool: str
+    also: tuple[str, ...]
     paths: tuple[str, ...]
-    notes: int
+    files: int
     written: int
+    real_folders: Mapping[str, str]
 
 
 class ReviewRules(Protocol):
@@ -51,11 +54,8 @@ class Held(Exception):  # noqa: N818 - the end of a call, not a failure
     """The change waits for the person. ``args[0]`` tells a model so."""
 
 
-def places_of(files: Files, steps: list[Step], folders: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return all paths that the steps name, and where links lead them.
-
-    ``folders``: further folders, of which those are returned that are a link to one that the steps touch.
-    """
+def places_of(files: Files, steps: list[Step]) -> tuple[str, ...]:
+    """Return all paths that the steps name, and where links lead them."""
     paths: dict[str, None] = {}
     for step in steps:
         for path in paths_of(step):
@@ -63,13 +63,13 @@ def places_of(files: Files, steps: list[Step], folders: Iterable[str] = ()) -> t
             real = _real(files, path)
             if real is not None:  # else the checks of the change say what is wrong with it
                 paths[real] = None
-    touched = [fold(path) for path in paths]
-    for folder in filter(None, folders):
-        real = _real(files, VaultPath(folder))
-        place = fold(real or folder)
-        if place != fold(folder) and any(lies_in(path, place) or lies_in(place, path) for path in touched):
-            paths[folder] = None
     return tuple(paths)
+
+
+def real_folders(files: Files, folders: Iterable[str]) -> dict[str, str]:
+    """Return where those of the folders lead that are links."""
+    found = {folder: _real(files, VaultPath(folder)) for folder in folders if folder}
+    return {folder: real for folder, real in found.items() if real is not None and fold(real) != fold(folder)}
 
 
 def _real(files: Files, path: VaultPath) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from vaultwire.markdown.diffs import unified
-from vaultwire.vault.changes.change import FileChange, Step, Write, files_of
+from vaultwire.vault.changes.change import Change, FileChange, Step, Write, files_of
 from vaultwire.vault.disk.note_text import first_invalid_byte, plain_text
 from vaultwire.vault.holding.decisions import Decision, DecisionKind
 from vaultwire.vault.holding.proposal_files import Proposal
@@ -34,6 +34,12 @@ def named(files: Sequence[FileChange]) -> str:
 def accepted(proposal: Proposal, change: int) -> str:
     """Return what is told of a proposal that the person accepted as it was."""
     return f"The person accepted proposal {proposal.id} ({_named(proposal)}); it is change {change}."
+
+
+def accepted_in_part(proposal: Proposal, made: Change, rest: int | None) -> str:
+    """Return what is told of a proposal of which the person accepted a part. ``rest``: the proposal with what waits on."""
+    waits = "" if rest is None else f" The rest waits as proposal {rest}."
+    return f"The person accepted a part of proposal {proposal.id} ({named(made.files)}); it is change {made.id}.{waits}"
 
 
 def edited(proposal: Proposal, change: int, texts: Mapping[int, bytes]) -> str:

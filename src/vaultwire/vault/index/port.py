@@ -46,8 +46,8 @@ class Index(Protocol):
 
     ``folder`` limits an answer to the notes below it. A call may have to wait until all files are checked: it calls
     ``progress.report`` meanwhile, and ``progress.check``, which raises when the call should stop. Notes that the vault's
-    own rules exclude are in ``notes``, ``named``, ``paths``, ``files_after``, ``links_asking``, ``resolver`` and
-    ``notes_with``, and in ``tasks`` of one note; no other answer has them.
+    own rules exclude are in ``notes``, ``named``, ``paths``, ``files_after``, ``links_asking``, ``resolver``,
+    ``notes_with`` and ``notes_with_queries``, and in ``tasks`` of one note; no other answer has them.
     """
 
     def notes(self, folder: VaultPath | None, progress: Progress) -> Listed[NoteStat]:
@@ -125,6 +125,9 @@ class Index(Protocol):
         First those that the vault's rules do not exclude, then those that they exclude, both in path order. Either ``tag``
         or ``name`` is empty.
         """
+
+    def notes_with_queries(self, progress: Progress) -> list[VaultPath]:
+        """Return the notes that may have a code block that asks for notes (``may_hold_queries``), in path order."""
 
     def count_tags(self, folder: VaultPath | None, progress: Progress) -> list[TagCount]:
         """Return the tags in use and their parent tags, each with its number of notes, children included; most used first."""

@@ -246,6 +246,8 @@ def _look_for(files: Files, index: Index, name: str, progress: Progress) -> tupl
     is_indexed = named is not None
     if named is None:  # a lookup by name does not wait for the index of a large vault
         named = [note.path for note in files.walk()]
+    if pending := files.pending:  # neither the index nor the disk has what waits
+        named = [path for path in dict.fromkeys([*named, *filter(is_note, pending)]) if files.look_at(path)]
     try:
         return resolve_name(name, named), is_indexed
     except VaultError as error:

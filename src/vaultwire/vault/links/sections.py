@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
-from vaultwire.markdown.block_edits import block_of_id
+from vaultwire.markdown.block_tree import BlockTree
 from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.nearest import nearest
 from vaultwire.markdown.parse import parse_note
@@ -82,8 +82,9 @@ class Sections:
     def span(self, subpath: str, text: str = "") -> Span:
         """Return the lines of a section (``Heading``, ``Heading#Sub``), with its heading, or of a block (``^id``).
 
-        Of several that match, the first is meant. Given the note's ``text``, a list item includes the items nested in it, as
-        Obsidian embeds it, and an id after a list means the list. Raises VaultError (SECTION_NOT_FOUND).
+        Of several that match, the first is meant. Given the note's ``text``, a block is what ``block_tree`` says: a list item
+        includes the items nested in it, as Obsidian embeds it, and an id after a list means the list. Raises VaultError
+        (SECTION_NOT_FOUND).
         """
         name = subpath.strip().removeprefix("#")
         if not name.startswith("^"):
@@ -92,7 +93,7 @@ class Sections:
         number = self.block_ids(name)[0].line
         blocks = self._note.parsed.blocks
         if text:
-            return block_of_id(text.split("\n"), blocks, number).whole
+            return BlockTree(text).named(number).whole
         position = bisect_right(blocks, number, key=lambda span: span.first) - 1
         around = blocks[position] if position >= 0 else None
         return around if around is not None and number <= around.last else Span(number, number)

@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.links import linkpath_written
-from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.days import Days
 from vaultwire.vault.disk.files import Files
@@ -43,7 +42,7 @@ from vaultwire.vault.plans.new_names import (
     suggested_name,
 )
 from vaultwire.vault.plans.note_text import read_text, with_bom
-from vaultwire.vault.plans.templates import below, fill, fill_periodic, find_template, insert
+from vaultwire.vault.plans.templates import below, fill, fill_periodic, find_template, insert, with_content
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.settings.periodic_notes import (
     ADJECTIVES,
@@ -107,11 +106,7 @@ def plan_create(context: PlanContext, new: NewNote, now: datetime, *, may_have_n
     text = new.content
     if new.template:
         _, template = read_text(files, find_template(files, settings, new.template))
-        filled = fill(template, stem(path), now, settings)
-        if parse_frontmatter(edits.to_plain(new.content)).end:
-            text = insert(new.content, filled, edits.prepend, settings.property_types)
-        else:
-            text = edits.append(filled, new.content)
+        text = with_content(fill(template, stem(path), now, settings), new.content)
     relinked = plan_arrival(context, path) if may_have_namesake else []  # no other file has the name
     steps: list[Step] = [Write(path, None, to_bytes(text)), *relinked]
     return FilePlan(path, steps, _notices(path, "note"), is_new=True)
@@ -255,7 +250,7 @@ def check_is_free(files: Files, path: VaultPath) -> None:
     free = _numbered(files, path, lambda _: True)
     raise VaultError(
         NOTE_EXISTS,
-        f"{path!r} exists already. Edit that one, or give a name that is free, such as {free!r}.",
+        f"{path!r} {files.how_taken(path)}. Edit that one, or give a name that is free, such as {free!r}.",
         path=path,
     )
 

@@ -13,8 +13,17 @@ from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown import edits
-from vaultwire.markdown.block_edits import in_shape, set_apart
+from vaultwire.markdown.block_edits import (
+    TASK_BOX,
+    in_shape,
+    lead_of,
+    margin_of,
+    put_in_place,
+    set_apart,
+    without_margin,
+)
 from vaultwire.markdown.block_patterns import ATX_HEADING
+from vaultwire.markdown.block_tree import BlockTree, NamedBlock
 from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.markdown.merging import body_of
@@ -28,7 +37,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, parse_note_path
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.links.link_resolver import link_names_to, linkpath_of
-from vaultwire.vault.links.sections import Sections, line_count, line_span, parse_structure, section_span
+from vaultwire.vault.links.sections import Sections, line_count, line_span, parse_structure
 from vaultwire.vault.plans.context import PlanContext, check_new_path
 from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_files, rewrite_text
 from vaultwire.vault.plans.linktexts import link_to
@@ -37,7 +46,6 @@ from vaultwire.vault.plans.note_text import check_same_content, read_text, with_
 from vaultwire.vault.value_types import Problem, Structure, VaultPath
 
 _BLANK_LINES = compile_pattern(r"\A(?:[ \t]*+\r*+\n)++")
-_TASK_BOX = compile_pattern(r"\A([ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)\[.\][ \t]++")
 
 Leave: TypeAlias = Literal["link", "embed", "nothing"]
 """What takes the place of the part in the old note."""
@@ -80,12 +88,14 @@ def plan_extract(
     new_path = _free_path(context.files, new_path)
     data, text = read_text(context.files, path)
     plain = edits.to_plain(text)
-    span = _lines_of(path, plain, part)
+    whole = parse_structure(path, plain)
+    span = _lines_of(whole, plain, part)
+    block = _Block.of(whole, plain, part)
     starts = [0, *(found.end() for found in re.finditer("\n", text)), len(text)]
-    first, last = starts[span.first - 1], starts[span.last]
+    first, last = starts[span.first - 1] + len(block.stays if block else ""), starts[span.last]
     part_plain = "\n".join(plain.split("\n")[span.first - 1 : span.last])
     # The part begins after a blank line, so that a rule at its start opens no frontmatter.
-    structures = parse_structure(path, plain), parse_structure(new_path, "\n" + part_plain)
+    structures = whole, parse_structure(new_path, "\n" + part_plain)
     paths = [*index.paths(progress)]
     rules = _ExtractedLinks(context, paths, path, new_path, structures, span)
     found = RewrittenLinks([], [], [])
@@ -96,7 +106,8 @@ def plan_extract(
         lambda link: (rules.decide_in_part if first <= link.start < last else outside)(link),
         found.links,
     ).edits
-    new_text = _dedented(apply_replacements(text, link_edits, first, last))
+    new_text = apply_replacements(text, link_edits, first, last)
+    new_text = block.alone(new_text) if block else _dedented(new_text)
     above, below = apply_replacements(text, link_edits, 0, first), apply_replacements(text, link_edits, last)
     link = ""
     if leave != "nothing":
@@ -104,10 +115,8 @@ def plan_extract(
     if link and not any(rules.leads_to_new(each.linktext) for each in parse_note(link).links):
         raise VaultError(INVALID_ARGUMENTS, f"No link can lead to {new_path!r}; choose another name.", path=new_path)
     ending = edits.line_end(text)
-    content, first_line = link, part_plain.split("\n", 1)[0]
-    if link and not ATX_HEADING.match(first_line):  # as what the part was: a list item, but no task, or a quote
-        content = in_shape(link, _TASK_BOX.sub(r"\1", first_line))
-    rest = _with_link(above, below, link, content, ending if new_text.endswith("\n") else "")
+    end = ending if new_text.endswith("\n") else ""
+    rest = block.rest(above, below, link, end) if block else _with_link(above, below, link, part_plain, end)
     if parse_frontmatter(edits.to_plain(new_text)).end:
         new_text = ending + new_text
     before = body_of(edits.to_plain(apply_replacements(text, link_edits)))
@@ -117,7 +126,7 @@ def plan_extract(
         for each in index.links_asking({*link_names_to(path), *link_names_to(new_path)}, [], progress)
         if each[0] != path
     ]
-    rewrite_files(context, rules, rules.by_note(elsewhere), paths, found)
+    rewrite_files(context, rules, rules.by_note(elsewhere), [other for other in paths if other != path], found)
     own = structures[0].parsed.links
     inside = [(path, each.linktext) for each in own if span.first <= each.line <= span.last]
     outside_part = [(path, each.linktext) for each in own if not span.first <= each.line <= span.last]
@@ -138,16 +147,13 @@ def _free_path(files: Files, path: VaultPath) -> VaultPath:
     return path
 
 
-def _lines_of(path: VaultPath, plain: str, part: Part) -> Span:
+def _lines_of(note: Structure, plain: str, part: Part) -> Span:
     """Return the lines of a part, without blank ones at its ends."""
     section, lines = part
+    path = note.path
     if bool(section) == bool(lines):
         raise VaultError(INVALID_ARGUMENTS, "Say which part goes: a section or block, or lines.", argument="section")
-    span = (
-        section_span(parse_structure(path, plain), section, plain)
-        if section
-        else line_span(path, line_count(plain), lines)
-    )
+    span = Sections(note, suggests=True).span(section, plain) if section else line_span(path, line_count(plain), lines)
     top = plain.count("\n", 0, parse_frontmatter(plain).end)
     lines_of_note = plain.split("\n")
     first, last = max(span.first, 1), span.last
@@ -173,14 +179,56 @@ def _dedented(part: str) -> str:
     return "\n".join(line.removeprefix(margin) for line in lines)
 
 
-def _with_link(above: str, below: str, link: str, content: str, ending: str) -> str:
-    """Return what is left of a note, with the link's line where the part was; without one, a blank line less."""
+class _Block(NamedTuple):
+    """A block that goes, which may stand in a quote or list."""
+
+    tree: BlockTree
+    block: NamedBlock
+    lead: str  # what stands before it on its first line
+    margin: str  # and on its further lines
+
+    @classmethod
+    def of(cls, note: Structure, plain: str, part: Part) -> _Block | None:
+        """Return the block that a part is, None for a section and for lines."""
+        if not part.section.strip().removeprefix("#").startswith("^"):
+            return None
+        tree = BlockTree(plain)
+        block = tree.named(Sections(note).block_ids(part.section)[0].line)
+        lead = lead_of(tree, block)
+        return cls(tree, block, lead, margin_of(lead))
+
+    @property
+    def stays(self) -> str:
+        """What stays on the first line: the mark of an item that the block begins."""
+        return "" if self.lead == self.margin else self.lead
+
+    def alone(self, text: str) -> str:
+        """Return the block's text without what makes it a part of a quote or list."""
+        return without_margin(self.margin + text if self.stays else text, self.margin)
+
+    def rest(self, above: str, below: str, link: str, ending: str) -> str:
+        """Return what is left of the note, with the link in the form of the block where that was."""
+        if not link and not self.stays:
+            return _without_part(above, below)
+        text = put_in_place(self.tree, self.block, link, "" if self.stays else self.lead) if link else ""
+        return above + text.replace("\n", edits.line_end(above + below + ending)) + ending + below
+
+
+def _with_link(above: str, below: str, link: str, part: str, ending: str) -> str:
+    """Return what is left of a note, with the link's line where the part was: as a list item or a quote if it was one."""
     if not link:
-        is_apart = not above or not above.removesuffix("\n").rpartition("\n")[2].strip()
-        return above + (_BLANK_LINES.sub("", below) if is_apart else below)
+        return _without_part(above, below)
+    first_line = part.split("\n", 1)[0]
+    content = link if ATX_HEADING.match(first_line) else in_shape(link, TASK_BOX.sub(r"\1", first_line))
     rest = edits.to_plain(above + below)
     set_off = set_apart(rest.split("\n"), parse_note(rest).blocks, above.count("\n"), content, is_block=content == link)
     return above + set_off.replace("\n", edits.line_end(above + below + ending)) + ending + below
+
+
+def _without_part(above: str, below: str) -> str:
+    """Return what is left of a note without its part: with a blank line less."""
+    is_apart = not above or not above.removesuffix("\n").rpartition("\n")[2].strip()
+    return above + (_BLANK_LINES.sub("", below) if is_apart else below)
 
 
 class _ExtractedLinks(MovedLinks):

@@ -6,26 +6,29 @@ A link still leads to the same heading or block. One that does so as it is stays
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TypeAlias
 
 from vaultwire.markdown.base_files import Kind
+from vaultwire.markdown.block_patterns import ATX_HEADING, SETEXT_UNDERLINE
 from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.vault.changes.change import Write
-from vaultwire.vault.disk.contents import patched
-from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
+from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.paths import fold, is_note
+from vaultwire.vault.errors import INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_names_to, linkpath_of
-from vaultwire.vault.links.sections import Sections
+from vaultwire.vault.links.sections import Sections, parse_structure
 from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.link_rewriting import RewrittenLinks, rewrite_bytes, rewrite_files
-from vaultwire.vault.value_types import OutlineEntry, Progress, Structure, VaultPath
+from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_files
+from vaultwire.vault.value_types import OutlineEntry, Structure, VaultPath
 
 NewSubpath: TypeAlias = Callable[[str], str | None]
 """A function from a link's subpath (the part after ``#``) to the new one; None if the subpath may stay."""
 
+# A link to a heading that stands in a heading that is linked in a heading, and so on.
+_MOST_ROUNDS = 10
 # What Obsidian leaves out of a link to a heading (engine facts 2.1, stripHeadingForLink).
 _NOT_IN_LINKS = re.compile(r"(?:[:#|^\\\r\n]|%%|\[\[|\]\]|\s)+")
 
@@ -57,6 +60,15 @@ def new_heading_subpaths(
     return new_subpath
 
 
+def changed_headings(
+    path: VaultPath, before: str, after: str, ambiguous: Callable[[int, str], VaultError]
+) -> NewSubpath | None:
+    """Return the new subpaths of links to a note's headings after an edit; None if it renames none of them."""
+    old, new = parse_structure(path, before), parse_structure(path, after)
+    texts = [[heading.text for heading in note.outline] for note in (old, new)]
+    return None if texts[0] == texts[1] else new_heading_subpaths(old, new, ambiguous)
+
+
 def with_heading_links(
     context: PlanContext, edits: list[Write], renamed: Mapping[VaultPath, NewSubpath]
 ) -> RewrittenLinks:
@@ -65,28 +77,105 @@ def with_heading_links(
     ``renamed`` has the new subpaths for each edited note that needs some. Notes that the vault's rules exclude are
     rewritten as well.
     """
-    found = RewrittenLinks([], [], [])
-    if not renamed:
-        return found._replace(writes=edits)
-    index, progress = context.index, context.progress
-    paths = index.paths(progress)
-    names = {name for path in renamed for name in link_names_to(path)}
-    rules = _HeadingLinks(paths, names, renamed, progress)
-    sources = {
-        source
-        for source, text in index.links_asking(names, [], progress)
-        if "#" in text and rules.target(source, linkpath_of(text)) in renamed
-    }
-    for edit in edits:
-        progress.check()
-        if edit.old is not None and edit.new is not None and (edit.path in renamed or edit.path in sources):
-            before, after = edit.old.data, rewrite_bytes(edit.new.data, edit.path, rules, found)
-            edit = Write(edit.path, edit.old, patched(edit.old, before, after))  # noqa: PLW2901 - with its links
-        found.writes.append(edit)
-    others = sources - {edit.path for edit in edits}
-    rewrite_files(context, rules, dict.fromkeys(others), paths, found)
-    found.links.sort()
-    return found
+    found = RewrittenLinks([*edits], [], [])
+    return _followed(context, found, renamed, {})
+
+
+def with_links_in_headings(
+    context: PlanContext,
+    found: RewrittenLinks,
+    moved: Mapping[VaultPath, VaultPath],
+    others: Sequence[Write] = (),
+) -> RewrittenLinks:
+    """Return rewritten links, and with them every link in the vault to a heading whose text they have changed.
+
+    ``## Notes on [[Old]]`` is another heading once it says ``[[New]]``. ``moved``: the new paths of files that move;
+    ``others``: edits of the same change that do more than rewrite links.
+    """
+    renamed = _renamed_by(found.links, {}, found.writes)
+    return _followed(context, found._replace(writes=[*found.writes, *others]), renamed, moved)
+
+
+def _followed(
+    context: PlanContext,
+    found: RewrittenLinks,
+    renamed: Mapping[VaultPath, NewSubpath],
+    moved: Mapping[VaultPath, VaultPath],
+) -> RewrittenLinks:
+    """Rewrite the links to renamed headings, then those to headings that hold such links, and so on.
+
+    ``renamed`` has the paths after the move.
+    """
+    links, skipped = found.links, found.skipped
+    paths = context.index.paths(context.progress) if renamed else []
+    for _ in range(_MOST_ROUNDS):
+        if not renamed:
+            break
+        before = {write.path: write for write in found.writes}
+        rules = _HeadingLinks(context, paths, renamed, moved)
+        round_found = RewrittenLinks(found.writes, [], [])
+        rewrite_files(context, rules, dict.fromkeys(rules.sources()), paths, round_found)
+        renamed = _renamed_by(round_found.links, before, found.writes)
+        links = _joined(links, round_found.links)
+        skipped = [*dict.fromkeys([*skipped, *round_found.skipped])]
+    return RewrittenLinks(found.writes, sorted(links), skipped)
+
+
+def _renamed_by(
+    links: Iterable[LinkChange], before: Mapping[VaultPath, Write], writes: Iterable[Write]
+) -> dict[VaultPath, NewSubpath]:
+    """Return the new subpaths of the notes in which rewritten links stand in headings. ``before``: the writes before them."""
+    lines: dict[VaultPath, set[int]] = {}
+    for link in links:
+        if is_note(link.path):
+            lines.setdefault(link.path, set()).add(link.line)
+    renamed: dict[VaultPath, NewSubpath] = {}
+    for write in writes:
+        if write.path not in lines or write.old is None or write.new is None:
+            continue
+        earlier = before[write.path].after if write.path in before else write.before
+        text = plain_text(earlier or b"")
+        if not _may_be_in_heading(text, lines[write.path]):
+            continue
+        new_subpath = changed_headings(write.path, text, plain_text(write.after or b""), _ambiguous_at(write.path))
+        if new_subpath is not None:
+            renamed[write.path] = new_subpath
+    return renamed
+
+
+def _may_be_in_heading(text: str, numbers: set[int]) -> bool:
+    """Tell whether one of the lines may be that of a heading. Parsing the note would take longer."""
+    lines = text.split("\n")
+    return any(ATX_HEADING.match(lines[number - 1]) for number in numbers) or any(map(SETEXT_UNDERLINE.match, lines))
+
+
+def _ambiguous_at(path: VaultPath) -> Callable[[int, str], VaultError]:
+    def ambiguous(line: int, linked: str) -> VaultError:
+        return VaultError(
+            INVALID_ARGUMENTS,
+            f"The heading on line {line} of {path!r} holds a link that would change, and no link could tell it from another "
+            f"heading then; there is a link to it ({'#' + linked!r}). Rename that heading first.",
+            path=path,
+            line=line,
+        )
+
+    return ambiguous
+
+
+def _joined(first: Iterable[LinkChange], then: Iterable[LinkChange]) -> list[LinkChange]:
+    """Return all changes of links; two of one link, one after the other, are one."""
+    links = [*first]
+    places: dict[tuple[VaultPath, int, str], list[int]] = {}
+    for number, link in enumerate(links):
+        places.setdefault((link.path, link.line, link.new), []).append(number)
+    for link in then:
+        numbers = places.get((link.path, link.line, link.old))
+        if numbers:
+            number = numbers.pop(0)
+            links[number] = links[number]._replace(new=link.new)
+        else:
+            links.append(link)
+    return links
 
 
 class _HeadingLinks:
@@ -94,26 +183,43 @@ class _HeadingLinks:
 
     def __init__(
         self,
+        context: PlanContext,
         paths: Iterable[VaultPath],
-        names: Iterable[str],
         renamed: Mapping[VaultPath, NewSubpath],
-        progress: Progress,
+        moved: Mapping[VaultPath, VaultPath],
     ) -> None:
-        """``names`` are those of links that may lead to the notes in ``renamed``."""
-        sought = {file for name in names for file in file_names_for(name)}
-        self._targets = LinkResolver([path for path in paths if fold(path.rpartition("/")[2]) in sought])
+        """``paths`` are those before the move, ``renamed`` has paths after it."""
+        self._context = context
+        self._moved = moved
+        # Where the notes with something renamed were before.
+        self._before = {old: new for old, new in moved.items() if new in renamed}
+        self._before |= {path: path for path in renamed if path not in moved}
+        self._names = {name for pair in self._before.items() for path in pair for name in link_names_to(path)}
+        sought = {file for name in self._names for file in file_names_for(name)}
+
+        def with_name(paths: Iterable[VaultPath]) -> list[VaultPath]:
+            return [path for path in paths if fold(path.rpartition("/")[2]) in sought]
+
+        self._resolver_before = LinkResolver(with_name(paths))
+        self._targets = (
+            LinkResolver(with_name(moved.get(path, path) for path in paths)) if moved else self._resolver_before
+        )
         # Thousands of links may lead to one heading.
         self._renamed = {path: cache(new_subpath) for path, new_subpath in renamed.items()}
         self._by_fold = {fold(path): path for path in renamed}
-        self._progress = progress
 
-    def target(self, source: VaultPath, linkpath: str) -> VaultPath | None:
-        """Return the file a link leads to, if that may be a note with something renamed."""
-        return self._targets.resolve(source, linkpath)
+    def sources(self) -> set[VaultPath]:
+        """Return the notes, by their paths before the move, that may have a link to something renamed."""
+        links = self._context.index.links_asking(self._names, [], self._context.progress)
+        return {*self._before} | {
+            source
+            for source, text in links
+            if "#" in text and self._resolver_before.resolve(source, linkpath_of(text)) in self._before
+        }
 
     def path_after(self, path: VaultPath) -> VaultPath:
-        """See ``LinkRules``. No file moves."""
-        return path
+        """See ``LinkRules``."""
+        return self._moved.get(path, path)
 
     def decide(self, source: VaultPath) -> Callable[[LinkSpan], NewLink | None]:
         """See ``LinkRules``."""
@@ -138,9 +244,9 @@ class _HeadingLinks:
         return None if new is None else node._replace(subpath=f"#{new}")
 
     def _new_linktext(self, source: VaultPath, linktext: str) -> str | None:
-        self._progress.check()
+        self._context.progress.check()
         linkpath, mark, subpath = linktext.partition("#")
-        target = self.target(source, linkpath) if mark else None
+        target = self._targets.resolve(self.path_after(source), linkpath) if mark else None
         new = self._new_subpath(target, subpath)
         return None if new is None else f"{linkpath}#{new}"
 

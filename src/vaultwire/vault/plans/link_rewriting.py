@@ -10,12 +10,14 @@ import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
+from vaultwire.bases.base_blocks import Block, BlockError, edit_blocks
 from vaultwire.markdown.base_files import Kind, NotABaseError, base_edits
 from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
 from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, rewrite_links
 from vaultwire.markdown.offsets import apply_replacements
 from vaultwire.vault.changes.change import Write, edit_of
+from vaultwire.vault.disk.contents import patched
 from vaultwire.vault.disk.note_text import edited_bytes
 from vaultwire.vault.disk.paths import is_base, is_canvas
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -24,6 +26,8 @@ from vaultwire.vault.value_types import Problem, Stages, VaultPath
 
 # What stands for bytes that are not UTF-8.
 _NOT_TEXT = re.compile("[\udc80-\udcff]")
+# Of a note of which only the bases come into question.
+_NO_LINKS: Container[str] = frozenset()
 
 
 class LinkRules(Protocol):
@@ -66,21 +70,28 @@ def rewrite_files(
     paths: Iterable[VaultPath],
     found: RewrittenLinks,
 ) -> None:
-    """Add to ``found`` the writes for the links of ``notes``, and of every canvas and base among ``paths``.
+    """Add to ``found`` the writes for the links of ``notes``, and of every canvas, base and base block among ``paths``.
 
     ``notes`` says which links of each note come into question, by what they say; None for all of them. The index does not
-    know the links of canvases and bases, so these files are all read. Each write names the file's path after the change.
+    know the links of canvases and bases, so these files are all read. Each write names the file's path after the change;
+    a file that ``found`` writes already is rewritten as it is then.
 
     A canvas or base that cannot be read or understood stays as it is and is added to ``found.skipped``. Raises VaultError
     for a note that cannot be read and for a link that cannot be written.
     """
-    others = [path for path in paths if is_canvas_or_base(path) and path not in notes]
+    edited = {write.path: number for number, write in enumerate(found.writes)}
+    with_queries = set(context.index.notes_with_queries(context.progress))
+    others = [path for path in paths if (is_canvas_or_base(path) or path in with_queries) and path not in notes]
     sources = sorted([*context.sample(sorted(notes)), *others])
     for path in Stages(context.progress).each(Stages.READING, "read", sources):
         place = rules.path_after(path)
+        number = edited.get(place)
+        edit = None if number is None else found.writes[number]
+        if edit is not None and (edit.old is None or edit.new is None):  # it comes or goes: nothing to rewrite
+            continue
         try:
-            data = context.files.read(path).data
-            after = rewrite_bytes(data, path, rules, found, notes.get(path))
+            data = context.files.read(path).data if edit is None else edit.after or b""
+            after = rewrite_bytes(data, path, rules, found, notes.get(path, _NO_LINKS))
         except (NotACanvasError, NotABaseError) as error:
             found.skipped.append(Problem(place, f"its links were left as they are: it {error}"))
             continue
@@ -89,8 +100,12 @@ def rewrite_files(
                 raise
             found.skipped.append(Problem(place, f"its links were left as they are: {error.message}"))
             continue
-        if after != data:
+        if after == data:
+            continue
+        if number is None or edit is None or edit.old is None:
             found.writes.append(edit_of(context.files, path, data, after, place))
+        else:
+            found.writes[number] = Write(place, edit.old, patched(edit.old, edit.old.data, after))
 
 
 def rewrite_bytes(
@@ -105,7 +120,8 @@ def rewrite_bytes(
     def edit(text: str) -> str:
         rewriting = _rewrite(text, path, rules, found, linktexts)
         found.links.extend(LinkChange(place, link.line, link.old, link.new) for link in rewriting.links)
-        return apply_replacements(text, rewriting.edits)
+        after = apply_replacements(text, rewriting.edits)
+        return after if is_canvas_or_base(path) else rewrite_blocks(after, path, rules, found)
 
     try:
         return edited_bytes(data, edit)
@@ -125,12 +141,37 @@ def _rewrite(
         return base_edits(text, rules.base_name(path))
     if is_canvas(path):
         return canvas_edits(text, rules.node, rules.decide(path))
+    if linktexts is _NO_LINKS:
+        return Rewriting([], [])
     end = end_of_reading(text)
     if end < len(text):
         problem = f"it is not looked into beyond {unread_problem(text, end)}"
         found.skipped.append(Problem(rules.path_after(path), problem))
     # The index spells links with bytes that are not UTF-8 in another way.
     return rewrite_links(text, rules.decide(path), None if _NOT_TEXT.search(text) else linktexts)
+
+
+def rewrite_blocks(text: str, path: VaultPath, rules: LinkRules, found: RewrittenLinks) -> str:
+    """Return the text of one note with the names in its base blocks rewritten; add them to ``found``, and what stays."""
+    place = rules.path_after(path)
+
+    def edit(block: Block) -> str:
+        try:
+            rewriting = base_edits(block.text, rules.base_name(path))
+        except NotABaseError as error:
+            found.skipped.append(Problem(place, f"its base block on line {block.line} was left as it is: it {error}"))
+            return block.text
+        links.extend(LinkChange(place, block.line - 1 + link.line, link.old, link.new) for link in rewriting.links)
+        return apply_replacements(block.text, rewriting.edits)
+
+    links: list[LinkChange] = []
+    try:
+        after = edit_blocks(text, edit)
+    except BlockError as error:
+        found.skipped.append(Problem(place, f"its base blocks were left as they are: it {error}"))
+        return text
+    found.links.extend(links)
+    return after
 
 
 def rewrite_text(

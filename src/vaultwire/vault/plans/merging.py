@@ -24,7 +24,8 @@ from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.link_resolver import link_names_to, linkpath_of
 from vaultwire.vault.links.sections import Sections, parse_structure
 from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_files, rewrite_text
+from vaultwire.vault.plans.heading_links import with_links_in_headings
+from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_blocks, rewrite_files, rewrite_text
 from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
 from vaultwire.vault.plans.note_text import check_same_content, read_text, with_bom
 from vaultwire.vault.value_types import Problem, VaultPath, asking
@@ -78,6 +79,9 @@ def plan_merge(
     target_text = apply_replacements(
         target_text, rewrite_text(target_text, target, rules.decide(target), found.links).edits
     )
+    source_text, target_text = (
+        rewrite_blocks(text, path, rules, found) for text, path in ((source_text, source), (target_text, target))
+    )
     target_plain, source_plain = edits.to_plain(target_text), edits.to_plain(source_text)
     try:
         merged, kept_properties = with_properties(target_text, source_plain)
@@ -91,18 +95,19 @@ def plan_merge(
     check_size(target, len(data), files.max_bytes)
     links = index.links_asking({*link_names_to(source), *link_names_to(target)}, [], progress)
     elsewhere = [link for link in links if link[0] not in (source, target)]
-    rewrite_files(context, rules, rules.by_note(elsewhere), paths, found)
+    rewrite_files(context, rules, rules.by_note(elsewhere), paths - {source, target}, found)
+    found = with_links_in_headings(context, found, {source: target}, [Write(target, target_data, data)])
     parsed = parse_note(source_plain)
     sections = Sections(parse_structure(target, target_plain))
     headings = [each.text for each in asking(progress, parsed.headings) if _has_section(sections, each.text)]
     newly_resolved = rules.newly_resolved([*links, *((source, each.linktext) for each in parsed.links)])
-    steps: list[Step] = [*found.writes, Write(target, target_data, data), Move(source, trash_path)]
+    steps: list[Step] = [*found.writes, Move(source, trash_path)]
     return MergePlan(
         source,
         target,
         trash_path,
         steps,
-        sorted(found.links),
+        found.links,
         headings,
         ids,
         kept_properties,

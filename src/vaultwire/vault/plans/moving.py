@@ -17,6 +17,7 @@ from vaultwire.vault.disk.paths import check_new_names, compose, fold, is_note, 
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.links.link_resolver import link_name, link_names_to
 from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.heading_links import with_links_in_headings
 from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, is_canvas_or_base, rewrite_files
 from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
 from vaultwire.vault.value_types import Problem, VaultPath, asking
@@ -77,7 +78,8 @@ def plan_moves(context: PlanContext, wanted: Sequence[Move]) -> MovePlan:
     names = {name for pair in moved.items() for path in pair for name in link_names_to(path)}
     links = index.links_asking(names, [move.source for move in moves], progress)
     # What a canvas or base asks for is known only when it is read.
-    is_any_name_possible = any(is_canvas_or_base(path) for path in moved)
+    with_queries = set(index.notes_with_queries(progress))
+    is_any_name_possible = any(is_canvas_or_base(path) or path in with_queries for path in moved)
     # A relative link asks for another name from its new place if it left the vault before.
     asked = {link_name(note, text) for note, text in asking(progress, links)}
     asked |= {link_name(moved[note], text) for note, text in links if text.lstrip().startswith(".") and note in moved}
@@ -90,6 +92,7 @@ def plan_moves(context: PlanContext, wanted: Sequence[Move]) -> MovePlan:
     )
     found = RewrittenLinks([], [], [])
     rewrite_files(context, rules, rules.by_note(links), paths, found)
+    found = with_links_in_headings(context, found, moved)
     steps: list[Step] = [*moves]
     if folders and files.hides_some:
         # Moved as a whole, a folder would take hidden files along, or show by staying that there are some.
@@ -97,7 +100,7 @@ def plan_moves(context: PlanContext, wanted: Sequence[Move]) -> MovePlan:
     found.writes.sort(key=lambda write: str(write.path))
     steps += found.writes
     newly_resolved = sorted(rules.newly_resolved(links))
-    return MovePlan(moves, len(moved), steps, sorted(found.links), newly_resolved, found.skipped)
+    return MovePlan(moves, len(moved), steps, found.links, newly_resolved, found.skipped)
 
 
 def plan_arrival(context: PlanContext, path: VaultPath) -> list[Write]:
@@ -114,7 +117,7 @@ def plan_arrival(context: PlanContext, path: VaultPath) -> list[Write]:
     rules = MovedLinks(context, paths, {}, added=[path])
     found = RewrittenLinks([], [], [])
     rewrite_files(context, rules, rules.by_note(links), paths, found)
-    return found.writes
+    return with_links_in_headings(context, found, {}).writes
 
 
 def namesakes(context: PlanContext, path: VaultPath) -> list[VaultPath]:

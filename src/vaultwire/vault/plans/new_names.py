@@ -12,6 +12,7 @@ from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import (
     NOTE_SUFFIX,
+    fold,
     is_note,
     parse_note_path,
     parse_path,
@@ -19,6 +20,7 @@ from vaultwire.vault.disk.paths import (
     place_of,
     safe_name,
     says_folder,
+    stem,
 )
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.plans.context import PlanContext, check_new_path
@@ -41,32 +43,46 @@ def place_of_note(context: PlanContext, name: str, beside: VaultPath | None = No
     return new_path(context.files, *place_of(name, usual), parse_note_path)
 
 
-def check_name_is_free(context: PlanContext, name: str, path: VaultPath) -> None:
-    """Raise VaultError (NOTE_EXISTS) if ``name`` says no folder, and a note elsewhere has it: the caller may mean that note."""
-    others = [] if says_folder(linkpath_written(name)) else namesakes(context, path)
-    if others:
-        raise _taken(path, others, len(plan_arrival(context, path)))
+def check_name_is_free(context: PlanContext, name: str, path: VaultPath, source: VaultPath | None = None) -> None:
+    """Raise VaultError (NOTE_EXISTS) if ``name`` says no folder, and a note elsewhere has it: the caller may mean that note.
+
+    ``source`` is the file that is to get the name, None for a new one. A file that keeps its name takes none.
+    """
+    if says_folder(linkpath_written(name)):
+        return
+    others = [other for other in namesakes(context, path) if other not in (source, path)]
+    if others and (source is None or fold(stem(source)) != fold(stem(path))):
+        raise _taken(path, others, len(plan_arrival(context, path)), is_new=source is None)
 
 
 def check_takes_no_links(context: PlanContext, path: VaultPath) -> list[Write]:
     """Raise VaultError (NOTE_EXISTS) if links use the new note's name for another; else no link has to follow."""
     relinked = plan_arrival(context, path)
     if relinked:
-        raise _taken(path, namesakes(context, path), len(relinked))
+        raise _taken(path, namesakes(context, path), len(relinked), is_new=True)
     return relinked
 
 
-def _taken(path: VaultPath, others: list[VaultPath], links: int) -> VaultError:
-    """Return the error that spells out the choice. ``links`` is how many files link to the others by the bare name."""
+def _taken(path: VaultPath, others: list[VaultPath], links: int, *, is_new: bool) -> VaultError:
+    """Return the error that spells out the choice. ``links`` is how many files link to the others by the bare name.
+
+    ``is_new``: the file is to be made, not to be renamed.
+    """
     named = ", ".join(map(repr, others[:_MAX_NAMED])) + (f" and {len(others) - _MAX_NAMED} more" if others[3:] else "")
     count = "1 file links" if links == 1 else f"{links} files link"
     used = f"; {count} to it by its name alone" if links else ""
     rewritten = ": then those links are rewritten, so that they still lead where they lead now" if links else ""
     explicit = path if "/" in path else f"/{path}"
+    what = "note" if is_note(path) else "file"
+    choice = (
+        f"To change that {what}, edit {others[0]!r}. "
+        f"To make a second {what} of this name on purpose, create it by its path, {explicit!r}{rewritten}."
+        if is_new
+        else f"Nothing was moved. To have a second {what} of this name on purpose, give its path, {explicit!r}{rewritten}."
+    )
     return VaultError(
         NOTE_EXISTS,
-        f"There is a note of this name already: {named}{used}. To change that note, edit {others[0]!r}. "
-        f"To make a second note of this name on purpose, create it by its path, {explicit!r}{rewritten}.",
+        f"There is a {what} of this name already: {named}{used}. {choice}",
         path=others[0],
         candidates=others[:_MAX_NAMED],
     )

@@ -13,6 +13,7 @@ from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note
 from vaultwire.vault.errors import INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.link_resolver import link_names_to, linkpath_of
 from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.heading_links import with_links_in_headings
 from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_files
 from vaultwire.vault.plans.moved_links import MovedLinks
 from vaultwire.vault.value_types import Problem, VaultPath
@@ -76,7 +77,8 @@ def plan_relink(context: PlanContext, fixes: Sequence[LinkFix]) -> RelinkPlan:
             "and what is shown instead; check_notes lists those that lead nowhere.",
             path=missing[0].path,
         )
-    return RelinkPlan([*found.writes], sorted(found.links), found.skipped)
+    found = with_links_in_headings(context, found, {})
+    return RelinkPlan([*found.writes], found.links, found.skipped)
 
 
 def link_key(linktext: str) -> str:

@@ -8,33 +8,34 @@ reported.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from vaultwire.bases.property_renaming import NotRenamedError, rename_in_base, rename_in_blocks
+from vaultwire.bases.renaming import (
+    NotRenamedError,
+    PropertyRenaming,
+    Renaming,
+    TagRenaming,
+    rename_in_base,
+    rename_in_blocks,
+)
 from vaultwire.markdown.bounds import end_of_reading, unread_problem
+from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.property_edits import PropertyEditError, rename_property
 from vaultwire.markdown.tag_spans import TagError, check_tag, rename_tag, renamed_tag, tag_spans
 from vaultwire.vault.changes.change import Step, Write, edit_of
 from vaultwire.vault.disk.note_text import edited_bytes, plain_text
-from vaultwire.vault.disk.paths import BASE_SUFFIX, fold, is_note
+from vaultwire.vault.disk.paths import fold, is_base
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.index.rows import NameEndsWith
-from vaultwire.vault.links.sections import parse_structure
 from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.heading_links import NewSubpath, new_heading_subpaths, with_heading_links
+from vaultwire.vault.plans.heading_links import NewSubpath, changed_headings, with_heading_links
 from vaultwire.vault.plans.link_rewriting import LinkChange
-from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import Problem, Progress, Stages, TagCount, VaultPath, asking
 
 # A longer list of notes to repair helps nobody.
 _MAX_NAMED = 10
 _MAX_NEAR = 5
-_ESCAPED = re.compile(r"[\"\\]")
-# Notes that a search gives at a time.
-_PAGE = 200
 
 
 class TagPlan(NamedTuple):
@@ -42,7 +43,8 @@ class TagPlan(NamedTuple):
 
     ``excluded`` is how many of the notes with the tag the vault's rules exclude; ``unchanged`` are such notes that cannot
     be changed. ``links`` are the rewritten links to headings that hold the tag; ``skipped`` are files whose links could
-    not be read.
+    not be read. ``bases``: how many of the steps are for bases alone; ``kept``: files with bases that keep the old name, with
+    the reason.
 
     ``merged`` are tags that were in use before and become one with a renamed tag, each with the notes that had it. Another
     rename cannot take that back: nobody knows any more which note had which tag.
@@ -57,14 +59,15 @@ class TagPlan(NamedTuple):
     unchanged: list[Problem]
     links: list[LinkChange]
     skipped: list[Problem]
+    bases: int
+    kept: list[Problem]
 
 
 class PropertyPlan(NamedTuple):
     """The steps of renaming a property, one for each note and then one for each file with a base that names it, and how many
     notes had the new name before.
 
-    ``excluded`` and ``unchanged`` are as in ``TagPlan``. ``bases``: how many of the steps are for bases alone; ``skipped``:
-    files with bases that name the property and stay, with the reason.
+    ``excluded``, ``unchanged``, ``bases`` and ``kept`` are as in ``TagPlan``.
     """
 
     old: str
@@ -74,15 +77,15 @@ class PropertyPlan(NamedTuple):
     excluded: int
     unchanged: list[Problem]
     bases: int
-    skipped: list[Problem]
+    kept: list[Problem]
 
 
 def plan_rename_tag(context: PlanContext, old: str, new: str) -> TagPlan:
     """Plan to rename a tag, and those below it, in every note: ``#old/x`` becomes ``#new/x``.
 
-    It is renamed in whatever case it is written, inline and in the ``tags`` property, and nowhere in code. Tags on canvases
-    stay: Obsidian does not count what their cards hold as tags. A heading that holds the tag gets another name by that, and
-    every link to it follows.
+    It is renamed in whatever case it is written, inline, in the ``tags`` property and in bases, and nowhere else in code.
+    Tags on canvases stay: Obsidian does not count what their cards hold as tags. A heading that holds the tag gets another
+    name by that, and every link to it follows.
 
     All notes or none: raises VaultError (INVALID_ARGUMENTS) for a new name that is no tag, an old one that no note has,
     where a note cannot be changed, with every such note in ``details``, and for a link that could no longer tell its
@@ -116,8 +119,21 @@ def plan_rename_tag(context: PlanContext, old: str, new: str) -> TagPlan:
         progress.check()
         if (new_subpath := _new_subpath(step, old)) is not None:
             renamed_headings[step.path] = new_subpath
-    writes, links, skipped = with_heading_links(context, found.steps, renamed_headings)
-    return TagPlan(old, new, [*writes], places, merged, found.excluded, found.unchanged, links, skipped)
+    bases = _rename_in_bases(context, TagRenaming(old, new), found.steps)
+    writes, links, skipped = with_heading_links(context, [*bases.steps, *bases.others], renamed_headings)
+    return TagPlan(
+        old,
+        new,
+        [*writes],
+        places,
+        merged,
+        found.excluded,
+        found.unchanged,
+        links,
+        skipped,
+        len(bases.others),
+        bases.skipped,
+    )
 
 
 def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPlan:
@@ -126,7 +142,7 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPl
     All notes or none: raises VaultError (INVALID_ARGUMENTS) if no note has it, and, with every such note in ``details``,
     where a note's frontmatter is broken or has the new name already; those of reading a note. The type Obsidian knows for
     the name stays with the old one: it is in ``.obsidian/types.json``, and there nothing is ever written. ``.base`` files and
-    ``base`` blocks that name the property follow; blocks of notes that the vault's rules exclude stay.
+    ``base`` blocks that name the property follow.
     """
     index, progress = context.index, context.progress
     old, new = old.strip(), new.strip()
@@ -144,75 +160,54 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPl
     )
     in_use = index.properties(new, None, progress) if fold(old) != fold(new) else []
     in_use_notes = sum(used.notes for used in in_use)
-    bases, skipped = _rename_in_bases(context, old, new)
-    steps, blocks = _rename_in_blocks(context, old, new, found.steps, skipped)
-    steps += [*blocks, *bases]
+    bases = _rename_in_bases(context, PropertyRenaming(old, new), found.steps)
+    steps: list[Step] = [*bases.steps, *bases.others]
     return PropertyPlan(
-        old, new, [*steps], in_use_notes, found.excluded, found.unchanged, len(blocks) + len(bases), skipped
+        old, new, steps, in_use_notes, found.excluded, found.unchanged, len(bases.others), bases.skipped
     )
 
 
-def _rename_in_bases(context: PlanContext, old: str, new: str) -> tuple[list[Write], list[Problem]]:
-    """Return the edits of bases that name the property, and those bases that cannot be changed.
+class _Bases(NamedTuple):
+    """The steps with the base blocks of their notes renamed, too; those of other files with bases; and what stays."""
+
+    steps: list[Write]
+    others: list[Write]
+    skipped: list[Problem]
+
+
+def _rename_in_bases(context: PlanContext, renaming: Renaming, steps: Sequence[Write]) -> _Bases:
+    """Rename it in every ``.base`` file and ``base`` block, also in notes that ``steps`` edit.
 
     A base that stays breaks no note, so it refuses nothing: it is reported.
     """
-    steps: list[Write] = []
-    skipped: list[Problem] = []
-    for base in context.index.rows.find(NameEndsWith(BASE_SUFFIX), context.progress):
-        context.progress.check()
-        try:
-            data = context.files.read(base.path).data
-            after = edited_bytes(data, lambda text: rename_in_base(text, old, new))
-        except (NotRenamedError, PropertyEditError) as error:
-            skipped.append(Problem(base.path, str(error)))
-            continue
-        except VaultError as error:
-            skipped.append(Problem(base.path, f"cannot be read: {error.message}"))
-            continue
-        if after != data:
-            steps.append(edit_of(context.files, base.path, data, after))
-    return steps, skipped
-
-
-def _rename_in_blocks(
-    context: PlanContext, old: str, new: str, steps: Sequence[Write], skipped: list[Problem]
-) -> tuple[list[Write], list[Write]]:
-    """Return the steps with the base blocks of these notes edited, too, and the edits of other notes with such blocks."""
-    notes = dict.fromkeys(_notes_with_blocks(context, old))
+    index, progress = context.index, context.progress
     edited = {step.path: step for step in steps}
-    blocks: list[Write] = []
-    for path in notes:
-        context.progress.check()
+    others: list[Write] = []
+    skipped: list[Problem] = []
+    bases = [path for path in index.paths(progress) if is_base(path)]
+    for path in [*bases, *index.notes_with_queries(progress)]:
+        progress.check()
         step = edited.get(path)
+        rename, what = (rename_in_base, "") if is_base(path) else (rename_in_blocks, "has a base block that ")
+        unread: list[str] = []
         try:
             data = context.files.read(path).data
             before = data if step is None else step.after or b""
-            after = edited_bytes(before, lambda text: rename_in_blocks(text, old, new))
+            after = edited_bytes(before, lambda text: rename(text, renaming, unread))  # noqa: B023 - called at once
         except (NotRenamedError, PropertyEditError) as error:
-            skipped.append(Problem(path, f"has a base block that {error}"))
+            skipped.append(Problem(path, what + str(error)))
             continue
+        except VaultError as error:
+            skipped.append(Problem(path, f"cannot be read: {error.message}"))
+            continue
+        skipped += [Problem(path, f"has a filter or formula that cannot be read, {text!r}") for text in unread]
         if after == before:
             continue
         if step is None:
-            blocks.append(edit_of(context.files, path, data, after))
+            others.append(edit_of(context.files, path, data, after))
         else:
             edited[path] = edit_of(context.files, path, data, after)
-    return [*edited.values()], blocks
-
-
-def _notes_with_blocks(context: PlanContext, name: str) -> Iterator[VaultPath]:
-    """Yield the notes whose text has the word "base" and the name: few others than those with a base block that names it."""
-    # A base may have a backslash before a quotation mark or another backslash, so only what is between them is sought.
-    part = max(_ESCAPED.split(name), key=len)
-    query = parse_query(f'content:base content:"{part}"' if part.strip() else "content:base")
-    offset = 0
-    while True:
-        found = context.index.search(query, None, offset, _PAGE, context.progress)
-        yield from (hit.path for hit in found.hits if is_note(hit.path))
-        if not found.has_more or not found.ends:
-            return
-        offset = found.ends[-1]
+    return _Bases([*edited.values()], others, skipped)
 
 
 class _Renamed(NamedTuple):
@@ -276,11 +271,8 @@ def _new_subpath(step: Write, old: str) -> NewSubpath | None:
     """Return the new subpaths of links to a note's headings, None if none of its headings holds the renamed tag."""
     assert step.before is not None
     assert step.after is not None
-    before = parse_structure(step.path, plain_text(step.before))
-    if not any("#" in heading.text for heading in before.outline):
-        return None
-    after = parse_structure(step.path, plain_text(step.after))
-    if [heading.text for heading in before.outline] == [heading.text for heading in after.outline]:
+    text = plain_text(step.before)
+    if not any("#" in heading.text for heading in parse_note(text).headings):
         return None
 
     def ambiguous(line: int, linked: str) -> VaultError:
@@ -292,7 +284,7 @@ def _new_subpath(step: Write, old: str) -> NewSubpath | None:
             line=line,
         )
 
-    return new_heading_subpaths(before, after, ambiguous)
+    return changed_headings(step.path, text, plain_text(step.after), ambiguous)
 
 
 def _refuse(problems: list[Problem], what: str) -> None:

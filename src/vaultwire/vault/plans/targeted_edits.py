@@ -12,7 +12,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from vaultwire.markdown.block_edits import above_id, block_of_id, in_shape, indented_like, set_apart, with_id
+from vaultwire.markdown.block_edits import delete_block, insert_beside, replace_block, set_apart
+from vaultwire.markdown.block_tree import BlockTree
 from vaultwire.markdown.edits import Change, replace_spans, to_plain
 from vaultwire.markdown.nearest import hint_at
 from vaultwire.markdown.properties import parse_frontmatter
@@ -41,8 +42,9 @@ class Edit(NamedTuple):
       heading; replace changes all below the heading but the blank lines at either end, unless the content brings its own
       there (a first line that repeats the heading is ignored); delete removes the heading too, and the blank lines before
       the next.
-    - ``section`` with a block id (``^id``): append and prepend add lines after and before the block; replace changes its
-      text and keeps the id, a list item's mark and nested items, a quote's mark; delete removes all of these.
+    - ``section`` with a block id (``^id``): append and prepend add lines after and before the block, in the list, table or
+      quote that it stands in; replace changes its text and keeps the id, a list item's mark and nested items, a quote's
+      mark; delete removes all of these.
     - ``lines`` (``10-20``, ``10-``, ``10``): append and prepend add lines after and before them, as they are.
     - ``text``: exactly these characters, over several lines if need be; append and prepend add right after and before
       them, without line ends of their own.
@@ -263,9 +265,9 @@ def _section_change(note: _Note, edit: Edit, section: OutlineEntry, content: str
     return _replacement(note, first, last, "\n".join(lines))
 
 
-def _insertion(note: _Note, after: int, content: str, *, is_block: bool = False) -> Change:
+def _insertion(note: _Note, after: int, content: str) -> Change:
     """Return the change that inserts lines after line ``after``, set apart from the blocks around them."""
-    content = set_apart(note.lines, note.structure.parsed.blocks, after, content, is_block=is_block)
+    content = set_apart(note.lines, note.structure.parsed.blocks, after, content, is_block=False)
     return _replacement(note, after + 1, after, content)
 
 
@@ -278,21 +280,17 @@ def _last_line_with_text(note: _Note, first: int, last: int) -> int:
 def _block_change(note: _Note, edit: Edit, content: str) -> Change:
     found = note.sections.block_ids(edit.section or "")
     chosen = _chosen(note, edit, found, [each.line for each in found], "blocks", lambda line: note.lines[line - 1])
-    own, whole = block_of_id(note.lines, note.structure.parsed.blocks, chosen.line)
-    first_line = note.lines[own.first - 1]
+    tree = BlockTree(note.plain)
+    block = tree.named(chosen.line)
     if edit.action == "delete":
-        return _replacement(note, whole.first, whole.last, "")
+        return _replacement(note, *delete_block(tree, block))
     if edit.action != "replace":
-        after = whole.last if edit.action == "append" else whole.first - 1
-        return _insertion(note, after, indented_like(content, first_line), is_block=True)
+        return _replacement(note, *insert_beside(tree, block, content, is_after=edit.action == "append"))
     if not content.strip():
         raise VaultError(
             INVALID_ARGUMENTS, f"content: a block without text keeps no id; use delete for '^{chosen.name}'."
         )
-    content = in_shape(content.strip("\n"), first_line)
-    has_id_inside = own.first <= chosen.line <= own.last
-    new = with_id(content, chosen.name) if has_id_inside else above_id(content, note.lines[own.last : chosen.line])
-    return _replacement(note, own.first, own.last, new)
+    return _replacement(note, *replace_block(tree, block, content, chosen.name, chosen.line))
 
 
 def _text_changes(note: _Note, edit: Edit) -> list[Change]:

@@ -12,7 +12,7 @@ from datetime import date, datetime, timedelta
 from vaultwire.bases.moment_format import format_moment
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.markdown.property_edits import PropertyEditError, set_properties
+from vaultwire.markdown.property_edits import PropertyEditError, set_properties, written_properties
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.days import Days, later
 from vaultwire.vault.disk.files import Files
@@ -134,13 +134,44 @@ def insert(
             text = edits.prepend(
                 text, template[: brought.end]
             )  # as the template has them, comments and quotes included
-        elif added := _added(own.values, brought.values):
-            try:
-                text = set_properties(text, added, types or {})
-            except PropertyEditError as error:
-                raise VaultError(INVALID_ARGUMENTS, f"The template's properties cannot be merged: {error}") from None
+        elif added := _added(own.values, written_properties(template)):
+            text = _with(text, added, types or {}, template)
     body = template[brought.end :]
     return place(text, body) if body.strip() else text
+
+
+def with_content(template: str, content: str) -> str:
+    """Return a filled template with a new note's content below it, whose properties win; lists are united.
+
+    The template's own lines stay as they are: comments, quotes, order. Only what the content has otherwise changes, and
+    what it has more comes last. Raises VaultError (INVALID_ARGUMENTS) for properties that cannot be read.
+    """
+    plain = edits.to_plain(content)
+    given, brought = parse_frontmatter(plain), parse_frontmatter(edits.to_plain(template))
+    if not given.end:
+        return edits.append(template, content)
+    for whose, problems in (("template's", brought.problems), ("content's", given.problems if brought.end else [])):
+        if problems:
+            message = f"The {whose} properties cannot be read: {problems[0]}. Correct them first."
+            raise VaultError(INVALID_ARGUMENTS, message)
+    if not brought.end:
+        return edits.prepend(content, template) if template.strip() else content
+    changed: dict[str, PropertyValue] = {}
+    for name, value in written_properties(plain).items():
+        there = brought.value(name)
+        if isinstance(there, list) and isinstance(value, list):
+            changed[name] = [*there, *(item for item in value if item not in there)]
+        elif value is not None or there is None:
+            changed[name] = value
+    return edits.append(_with(template, changed, None, plain), plain[given.end :])
+
+
+def _with(text: str, values: Mapping[str, PropertyValue], types: Mapping[str, str] | None, source: str) -> str:
+    """Return a text with properties of another one. Raises VaultError (INVALID_ARGUMENTS)."""
+    try:
+        return set_properties(text, values, types, source=source)
+    except PropertyEditError as error:
+        raise VaultError(INVALID_ARGUMENTS, f"The template's properties cannot be merged: {error}") from None
 
 
 def _added(own: Mapping[str, PropertyValue], brought: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:

@@ -12,10 +12,11 @@ heading, else 20 if it is a tag or alias.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import ParsedNote
+from vaultwire.vault.search.asked_words import Word
 from vaultwire.vault.search.note_parts import NoteParts, Piece, Value
 from vaultwire.vault.search.query import (
     DATE,
@@ -30,6 +31,7 @@ from vaultwire.vault.search.query import (
     Query,
     Within,
 )
+from vaultwire.vault.search.questions import answer
 from vaultwire.vault.search.snippets import MAX_LINES_SHOWN, add_lines, best_lines, first_columns, leaf_weight, snippets
 from vaultwire.vault.search.terms import (
     REGEX_SECONDS,
@@ -46,6 +48,9 @@ from vaultwire.vault.value_types import Line
 
 # A name says what a note is about, a heading what a part of it is about. Mentions never count for more than either.
 _NAME, _HEADING, _TAG, _MAX_MENTIONS = 100.0, 40.0, 20.0, 10
+
+# Answers have small fractions as scores; callers see whole numbers.
+_SCALE = 10.0
 
 LeafTest: TypeAlias = Callable[[Expression], bool]
 
@@ -73,11 +78,13 @@ class Matcher:
         self._budget = RegexBudget(regex_seconds)
         self._needles: dict[Expression, AnyNeedle] = {}
         self._words = query.words
+        self._asked = query.asked
         for part in (query.expression, *query.words):
             self._prepare(part)
         folded = fold_case(query.text)
         self._has_diacritics = strip_diacritics(folded) != folded
         self._ranked = list(_ranked_leaves(query.expression, ""))
+        self.gives_scores: Final = bool(query.asked)
         self._asks_for_pieces = _has_pieces(query.expression)
 
     def _prepare(self, part: Expression) -> None:
@@ -94,6 +101,8 @@ class Matcher:
         # Without diacritics more is found, and under a "not" less. This form decides, the other only ranks.
         if not self._matches(note, UNACCENTED):
             return None
+        if self._asked:
+            return _answering(self._asked, note)
         as_written = not (self._has_diacritics or note.has_diacritics) or self._matches(note, FOLDED)
         lines = self._lines(note)
         score = sum(self._weight(leaf, operator, note) for leaf, operator in self._ranked)
@@ -104,6 +113,8 @@ class Matcher:
     def match_known(self, path: str, text: str) -> Match:
         """Return the matching lines of a note that is known to match; the score is 0, the caller has one."""
         note = self._begin(path, text)
+        if self._asked:
+            return _answering(self._asked, note)
         lines = self._lines(note)
         return Match(0.0, len(lines), self._shown(lines, note), self._missing(note))
 
@@ -278,6 +289,20 @@ class Matcher:
         """Tell whether the leaf stands in an alias or a tag of the frontmatter."""
         names = [*note.frontmatter.texts("aliases"), *note.frontmatter.texts("tags")]
         return any(self._is_in(leaf, TextForms(name), UNACCENTED) for name in names)
+
+
+def _answering(words: tuple[Word, ...], note: NoteParts) -> Match:
+    """Return how the note answers a question for the words, with the best lines first; if only its name does, its first."""
+    found = answer(words, note)
+    top = note.frontmatter_lines
+    ranked = sorted(found.lines, key=lambda number: (number <= top, -found.lines[number], number))
+    columns = found.columns or note.first_line
+    lines = [
+        line
+        for number in ranked[:MAX_LINES_SHOWN] or columns
+        for line in snippets({number: columns[number]}, note.text)
+    ]
+    return Match(_SCALE * found.score, len(found.lines), lines, found.missing)
 
 
 def _is_true(part: Expression, test: LeafTest) -> bool:

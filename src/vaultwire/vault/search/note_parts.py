@@ -93,6 +93,15 @@ class NoteParts:
         end = self.text.find("\n---", 3)
         return self.text.count("\n", 0, end) + 2 if end >= 0 else 0
 
+    @property
+    def first_line(self) -> dict[int, int]:
+        """The first line of text that is no heading, with the column 0; empty if there is none."""
+        lines = enumerate(self.text.split("\n"), 1)
+        top = self.frontmatter_lines
+        return next(
+            ({number: 0} for number, line in lines if number > top and line.strip(" #=-") and line[0] != "#"), {}
+        )
+
     @cached_property
     def frontmatter(self) -> Frontmatter:
         """The parsed properties."""

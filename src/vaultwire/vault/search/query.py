@@ -3,6 +3,7 @@
 The syntax is that of https://help.obsidian.md/plugins/search. Where that page is silent:
 
 - A colon after a word that is no operator, an unclosed slash, and a slash inside a word are plain text.
+- Spaces may stand between an operator and what it looks for, as the app takes them.
 - ``(`` and ``)`` end a word. Inside a property's brackets so does ``]``, inside its name ``:``.
 - Operators that look into a part of the note do not nest; ``match-case:`` and ``ignore-case:`` may stand anywhere.
 - A quoted property value means the whole value, an unquoted one a part of it. ``TRUE``, ``FALSE`` and ``EMPTY`` in
@@ -16,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.search.asked_words import Word
 from vaultwire.vault.search.terms import BadRegexError, Pattern, Text, check_regex
 from vaultwire.vault.search.text_forms import fold_case
 
@@ -82,11 +84,15 @@ Expression: TypeAlias = And | Or | Not | Within | Property | Null | Compared | T
 
 
 class Query(NamedTuple):
-    """A query as written, and its expression. What is found says which of ``words`` it lacks."""
+    """A query as written, and its expression. What is found says which of ``words`` it lacks.
+
+    What is found for the words that a question has ``asked`` for has the score of an answer, and its lines, the best first.
+    """
 
     text: str
     expression: Expression
     words: tuple[Text, ...] = ()
+    asked: tuple[Word, ...] = ()
 
 
 class _Context(NamedTuple):
@@ -237,8 +243,9 @@ class _Parser:
         name = operator[1].lower()
         self._refuse_inside(context, f"{name}:")
         self.position = operator.end()
-        if self.at_end() or self._next().isspace() or self._next() == ")":
-            raise self.bad(operator.start(), f'{name}: needs a word, "phrase", /regex/ or (group) right after it')
+        self._skip_spaces()
+        if self.at_end() or self._next() == ")" or self._at_or():
+            raise self.bad(operator.start(), f'{name}: needs a word, "phrase", /regex/ or (group) after it')
         inner = self._deeper(context)
         if name in CASE_OPERATORS:
             return self._single(inner._replace(match_case=name == "match-case"))

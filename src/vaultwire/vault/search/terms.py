@@ -5,12 +5,11 @@ It knows neither notes nor operators (``vault.search.matching``) nor how queries
 
 from __future__ import annotations
 
-import re
 import time
 import unicodedata
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from vaultwire.markdown.patterns import compile_pattern
+from vaultwire.markdown.javascript_patterns import Piece, javascript_pieces
 from vaultwire.vault.errors import TIMEOUT, VaultError
 from vaultwire.vault.search.text_forms import (
     EXACT,
@@ -183,27 +182,14 @@ def _library() -> Any:
 def _compile(pattern: str, *, match_case: bool) -> Any:
     regex = _library()
     # VERSION0 is closer to JavaScript, which Obsidian uses: VERSION1 reads [[, --, && and || in a set as set
-    # operations and lets "ss" match "ß" where case is ignored. MULTILINE: as Obsidian since 0.8.1.
+    # operations and lets "ss" match "ß" where case is ignored.
     flags = regex.VERSION0 | regex.MULTILINE | (0 if match_case else regex.IGNORECASE)
     return regex.compile(pattern, flags, cache_pattern=False)
 
 
-# What JavaScript writes differently. Escapes and sets come first, so that nothing inside them is replaced.
-_JAVASCRIPT = compile_pattern(r"\\k<(\w++)>|\\.|(\[\^\])|(\[\])|\[\^?(?:[^\]\\]|\\.)++\]", re.DOTALL)
-
-
-def _pieces(source: str) -> list[tuple[str, str]]:
-    """Return the pattern in pieces: each as JavaScript writes it, and as the library does."""
-    pieces: list[tuple[str, str]] = []
-    end = 0
-    for match in _JAVASCRIPT.finditer(source):
-        pieces.append((source[end : match.start()],) * 2)
-        name, anything, nothing = match.groups()
-        new = f"(?P={name})" if name else r"[\s\S]" if anything else "(?!)" if nothing else match[0]
-        pieces.append((match[0], new))
-        end = match.end()
-    pieces.append((source[end:],) * 2)
-    return [(unicodedata.normalize("NFC", old), unicodedata.normalize("NFC", new)) for old, new in pieces]
+def _pieces(source: str) -> list[Piece]:
+    # As Obsidian since 0.8.1: ^ and $ match at every line.
+    return javascript_pieces(source, is_multiline=True, is_dotall=False)
 
 
 def translated(source: str) -> str:
@@ -211,7 +197,7 @@ def translated(source: str) -> str:
     return "".join(new for _, new in _pieces(source))
 
 
-def _position_in_source(pieces: list[tuple[str, str]], position: int) -> int:
+def _position_in_source(pieces: list[Piece], position: int) -> int:
     start = 0
     for old, new in pieces:
         if position < len(new):

@@ -166,6 +166,11 @@ def notes_with(catalog: Catalog, tag: str, name: str) -> tuple[list[VaultPath], 
     return [path for path, hidden in rows if not hidden], [path for path, hidden in rows if hidden]
 
 
+def notes_with_queries(catalog: Catalog) -> list[VaultPath]:
+    """Return the notes that may have a code block that asks for notes, in path order."""
+    return [path for (path,) in catalog.rows("SELECT path FROM files WHERE has_queries AND is_note ORDER BY path")]
+
+
 def count_tags(catalog: Catalog, folder: VaultPath | None) -> list[TagCount]:
     """Return the tags in use below the folder, and their parent tags, most used first."""
     if folder is None:

@@ -69,6 +69,7 @@ class CatalogWriter:
                 record.is_racy,
                 record.problem,
                 record.suspect,
+                record.has_queries,
                 *_task_lines(record),
             )
         )
@@ -89,11 +90,11 @@ class CatalogWriter:
                 execute(f"INSERT OR REPLACE INTO {table} {columns} VALUES ({marks})", rows)
         _count_facts(self._connection, self._visible, 1)
         execute(
-            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
             " size = excluded.size, modified = excluded.modified, stamp = excluded.stamp, is_note = excluded.is_note,"
             " hidden = excluded.hidden, state = excluded.state, digest = excluded.digest, is_racy = excluded.is_racy,"
-            " problem = excluded.problem, suspect = excluded.suspect, open_tasks = excluded.open_tasks,"
-            " done_tasks = excluded.done_tasks",
+            " problem = excluded.problem, suspect = excluded.suspect, has_queries = excluded.has_queries,"
+            " open_tasks = excluded.open_tasks, done_tasks = excluded.done_tasks",
             self._files,
         )
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from vaultwire.vault.disk.file_operations import make_private
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.schema import FORMAT, INDEXED, UNREAD
@@ -58,7 +59,7 @@ class IndexFolder:
         if self.folder is not None:
             try:
                 # Other users must not read what notes say.
-                os.makedirs(self.folder, mode=0o700, exist_ok=True)
+                make_private(self.folder)
                 for _ in range(_MAX_TRIES):
                     try:
                         parts = self._open(self.folder)
@@ -82,7 +83,7 @@ class IndexFolder:
             lock = ProcessLock(os.path.join(folder, "lock"), "another process is indexing the vault")
             self._generation = max([1, *self._generations()])
             place = os.path.join(folder, str(self._generation))
-            os.makedirs(place, mode=0o700, exist_ok=True)
+            make_private(place)
         catalog = Catalog(None if place is None else os.path.join(place, _CATALOG))
         try:
             text = self._open_text(None if place is None else os.path.join(place, str(catalog.meta("text"))))
@@ -130,7 +131,7 @@ class IndexFolder:
             return
         there = [*self._generations(), self._generation]
         if max(there) == self._generation:
-            os.makedirs(os.path.join(self.folder, str(self._generation + 1)), mode=0o700, exist_ok=True)
+            make_private(os.path.join(self.folder, str(self._generation + 1)))
         for generation in there:
             if generation <= self._generation:
                 _remove(os.path.join(self.folder, str(generation)))

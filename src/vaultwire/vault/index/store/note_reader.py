@@ -6,6 +6,7 @@ import hashlib
 import time
 from typing import NamedTuple
 
+from vaultwire.bases.base_blocks import may_hold_queries
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.encoded import without_encoded
@@ -38,7 +39,7 @@ class NoteToRead(NamedTuple):
 class NoteContent(NamedTuple):
     """What was read. ``facts`` is None if the digest is the known one, ``fields`` if the text index needs or gets none.
 
-    ``suspect``: see ``Record``.
+    ``suspect`` and ``has_queries``: see ``Record``.
     """
 
     digest: int
@@ -48,6 +49,7 @@ class NoteContent(NamedTuple):
     facts: Facts | None
     fields: Fields | None
     suspect: bool = False
+    has_queries: bool = False
 
 
 def read_note(files: Files, note: NoteToRead, ngrams: NgramFilter) -> NoteContent | str:
@@ -69,8 +71,10 @@ def read_note(files: Files, note: NoteToRead, ngrams: NgramFilter) -> NoteConten
         return NoteContent(digest, is_racy, NOT_INDEXABLE, problem, NO_FACTS, None)
 
 
-def _parse(note: NoteToRead, text: str, ngrams: NgramFilter) -> tuple[int, str | None, Facts, Fields | None, bool]:
-    """Return state, problem, facts and fields of a note, and whether it is suspect."""
+def _parse(
+    note: NoteToRead, text: str, ngrams: NgramFilter
+) -> tuple[int, str | None, Facts, Fields | None, bool, bool]:
+    """Return state, problem, facts and fields of a note, whether it is suspect, and whether it may have queries."""
     parsed = parse_searchable(note.path, text)
     # Encoded text is left out of the words, but not of the exact values.
     pieces = (without_encoded(text), *parsed.tags, *parsed.frontmatter.values)
@@ -82,4 +86,5 @@ def _parse(note: NoteToRead, text: str, ngrams: NgramFilter) -> tuple[int, str |
             state = NOT_INDEXABLE
     problem = parsed.problems[0] if parsed.problems else None
     facts = to_facts(note.path, parsed)
-    return state, problem, facts, fields if state == PENDING and note.for_text else None, may_have_faults(parsed)
+    stored = fields if state == PENDING and note.for_text else None
+    return state, problem, facts, stored, may_have_faults(parsed), may_hold_queries(text)

@@ -24,11 +24,12 @@ _MAX_REPEATED = 3
 _MAX_DEPTH = 50
 
 _PART = compile_pattern(
-    r"(?P<edge>\\[bB]|[\^$])"  # matches no character
-    r"|(?P<any>\\[dDwWsStnrfv]|\\[pP]\{[^}]*\}|\\[1-9][0-9]?(?![0-9])|[.I\u0131])"  # I: see ``_in_set``
+    r"(?P<edge>\\[bBAZ]|[\^$])"  # matches no character
+    r"|(?P<any>\(\?\(\w+\)(?:\\[1-9][0-9]?|\(\?P=\w+\))\|\)"  # a reference to a group
+    r"|\\[tnrfv]|\\[pP]\{[^}]*\}|[.I\u0131])"  # I: see ``_in_set``
     r"|\[(?P<not>\^?)(?P<set>(?:[^\]\\]|\\.)++)\]"
     r"|(?P<odd>\\[A-Za-z0-9]|[*+?\[{])"  # escaped codes; what only the library's own syntax allows
-    r"|\((?:\?(?P<kind>:|>|<?[=!]|P?<\w+>|P=\w+\)))?(?!\?)(?P<group>)"
+    r"|\((?:\?(?P<kind>a?:|>|<?[=!]|P?<\w+>))?(?!\?)(?P<group>)"
     r"|\\?(?P<literal>[^()|])",
     re.DOTALL,
 )
@@ -54,10 +55,11 @@ _ANYTHING = _Part(None)
 def required_literals(source: str) -> list[list[str]]:
     """Return lists of texts: in every text that the expression matches, in any case, is one text of each list."""
     try:
-        whole, end = _alternatives(translated(source), 0, 0)
+        pattern = translated(source)
+        whole, end = _alternatives(pattern, 0, 0)
     except _UnknownError:
         return []
-    return [sorted(place) for place in _places(whole)] if end == len(translated(source)) else []
+    return [sorted(place) for place in _places(whole)] if end == len(pattern) else []
 
 
 def _alternatives(source: str, position: int, depth: int) -> tuple[_Part, int]:
@@ -93,8 +95,6 @@ def _part(source: str, position: int, depth: int) -> tuple[_Part, int]:
     if found["group"] is None:
         return _Part(frozenset([found["literal"]])), found.end()
     kind = found["kind"] or ""
-    if kind.startswith("P="):
-        return _ANYTHING, found.end()
     inner, end = _alternatives(source, found.end(), depth + 1)
     if source[end : end + 1] != ")":
         raise _UnknownError

@@ -52,6 +52,7 @@ CREATE TABLE files (
     is_racy INTEGER NOT NULL,
     problem TEXT,
     suspect INTEGER NOT NULL,
+    has_queries INTEGER NOT NULL,
     open_tasks TEXT,
     done_tasks TEXT
 );
@@ -104,6 +105,7 @@ INDEXES = {
     "files_hidden": "files (id) WHERE hidden",
     "files_problem": "files (id) WHERE problem IS NOT NULL",
     "files_suspect": "files (path) WHERE suspect",
+    "files_queries": "files (path) WHERE has_queries",
     "files_open_tasks": "files (path, open_tasks) WHERE open_tasks IS NOT NULL AND NOT hidden",
     "files_done_tasks": "files (path, done_tasks) WHERE done_tasks IS NOT NULL AND NOT hidden",
     "files_attachments": "files (name, size) WHERE NOT is_note AND NOT hidden",
@@ -138,6 +140,8 @@ class Record(NamedTuple):
 
     ``suspect``: whether its own text may have a fault (``vault.links.checks``), whatever its links lead to.
 
+    ``has_queries``: it may have a code block that asks for notes, such as a base (``may_hold_queries``).
+
     ``is_racy``: it was read so soon after its last change that another change may not show in its time.
     """
 
@@ -150,6 +154,7 @@ class Record(NamedTuple):
     problem: str | None = None
     facts: Facts | None = None
     suspect: bool = False
+    has_queries: bool = False
 
 
 class KnownFile(NamedTuple):

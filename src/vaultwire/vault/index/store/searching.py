@@ -400,7 +400,8 @@ class SearchResults:
                 if stat is None or match is None:
                     self._dropped.add(note_id)
                 else:
-                    hits.append(Hit(stat.path, score, match.matches, match.lines, match.missing))
+                    own = match.score if self._matcher.gives_scores else score
+                    hits.append(Hit(stat.path, own, match.matches, match.lines, match.missing))
                     ends.append(offset)
         return hits, ends
 
@@ -409,6 +410,7 @@ class SearchResults:
 
         A note that matched in an earlier state (not ``is_current``) is a result as long as it is there.
         """
+        self._progress.check()
         if stat is None:
             return None
         if not (self._matcher.has_lines or is_racy) and self._files.look_at(stat.path) == stat:

@@ -205,6 +205,10 @@ class StoredIndex:
         """See the port."""
         return self._ask(lambda catalog: catalog_queries.notes_with(catalog, tag, name), progress)
 
+    def notes_with_queries(self, progress: Progress) -> list[VaultPath]:
+        """See the port."""
+        return self._ask(catalog_queries.notes_with_queries, progress)
+
     def count_tags(self, folder: VaultPath | None, progress: Progress) -> list[TagCount]:
         """See the port."""
         return self._answers.remember("tags", catalog_queries.count_tags, (folder,), progress)

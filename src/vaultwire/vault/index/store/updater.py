@@ -251,8 +251,8 @@ class IndexUpdater:
             return _Found(None if digest == UNREAD else _unreadable(stat, content, hidden=hidden))
         if content.facts is None:
             return _Found(None, content.is_racy)
-        digest, is_racy, state, problem, facts, fields, suspect = content
-        record = Record(stat, is_note(stat.path), hidden, state, digest, is_racy, problem, facts, suspect)
+        digest, is_racy, state, problem, facts, fields, *flags = content
+        record = Record(stat, is_note(stat.path), hidden, state, digest, is_racy, problem, facts, *flags)
         return _Found(record, is_racy, fields)
 
     def _write_to_catalog(self, found: list[_Found], batch: list[Change]) -> list[tuple[FileRow, _Found, bool]]:

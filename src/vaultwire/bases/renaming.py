@@ -1,10 +1,11 @@
-"""Renames a property in a base: in filters, formulas, columns, sorting, groups and summaries. Every other byte stays."""
+"""Renames a property or a tag in a base: in filters, formulas, columns, sorting, groups and summaries. All else stays."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from vaultwire.bases.base_blocks import BlockError, edit_blocks
 from vaultwire.bases.functions.table import LAMBDAS
@@ -12,10 +13,11 @@ from vaultwire.bases.ids import normal_id
 from vaultwire.bases.lexer import end_of_token
 from vaultwire.bases.parser import SyntaxProblem, children, parse
 from vaultwire.bases.printer import is_word, property_text
-from vaultwire.bases.tree import Call, Index, Literal, Member, Name, Node
+from vaultwire.bases.tree import Binary, Call, Index, Literal, Member, Name, Node
 from vaultwire.markdown.offsets import Replacement, apply_replacements, line_starts
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.property_values import one_line
+from vaultwire.markdown.tag_spans import renamed_tag
 from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
 from vaultwire.markdown.yaml_tree import YamlNode, read_tree
 
@@ -27,37 +29,178 @@ _ID_MAPS = frozenset(("summaries", "columnSize"))
 _OWN = frozenset(("file", "this", "note", "property", "formula"))
 _ITEMS = frozenset(("value", "index", "acc"))
 _MOST = 200_000
+# A name that YAML and quotes never write in another way.
+_PLAIN = compile_pattern(r"[\w/-]++")
 # Between two lines of a text: a line break, empty lines, and the indentation of the next line.
 _BEFORE_TEXT = compile_pattern(r"[\n ]*+")
 
 
 class NotRenamedError(ValueError):
-    """A base names the property, and it cannot be renamed there without changing anything else."""
+    """A base names the property or tag, and it cannot be renamed there without changing anything else."""
 
 
 class _Scalar(NamedTuple):
-    """A text of the YAML that may name the property, and what it becomes. ``edits``: of an expression, the changes in it."""
+    """A text of the YAML that may name it, and what it becomes. ``edits``: of an expression, the changes in it."""
 
     node: YamlNode
     renamed: str
     edits: Sequence[Replacement] = ()
 
 
-def rename_in_base(text: str, old: str, new: str) -> str:
-    """Return a base in which a property has another name; the same text if it does not name it.
+class Renaming(Protocol):
+    """What a base says after a property or a tag has got another name."""
 
-    Raises NotRenamedError for a base that cannot be read, and where the new name cannot be written.
+    old: str
+    new: str
+
+    def may_be_in(self, text: str) -> bool:
+        """Tell whether a text may name it."""
+
+    def edits(self, text: str, root: Node, own: frozenset[str] = _OWN) -> list[Replacement]:
+        """Return the edits of an expression, whose tree is ``root``. ``own``: names with a meaning of their own there."""
+
+    def property_id(self, written: str) -> str:
+        """Return what the name of a column or the like says afterwards."""
+
+
+class PropertyRenaming:
+    """A property gets another name."""
+
+    def __init__(self, old: str, new: str) -> None:
+        self.old = old
+        self.new = new
+        self._word = re.compile(rf"(?<!\w){re.escape(old.casefold())}(?!\w)")
+
+    def may_be_in(self, text: str) -> bool:
+        """See ``Renaming``."""
+        return self._word.search(text.casefold()) is not None
+
+    def edits(self, text: str, root: Node, own: frozenset[str] = _OWN) -> list[Replacement]:
+        """See ``Renaming``."""
+        edits: dict[int, Replacement] = {}
+        waiting = [(root, own)]
+        while waiting:
+            node, names = waiting.pop()
+            edit = self._edit(node, text, names)
+            if edit is not None:
+                edits[edit.start] = edit
+            if isinstance(node, Call):
+                is_lambda = isinstance(node.function, Member) and node.function.name in LAMBDAS
+                # The second argument of "reduce" is where it starts: it knows no item.
+                each_item, others = (node.arguments[:1], node.arguments[1:]) if is_lambda else ((), node.arguments)
+                of = [node.function.of] if isinstance(node.function, Member) else []
+                waiting += [
+                    *((each, names | _ITEMS) for each in each_item),
+                    *((each, names) for each in (*of, *others)),
+                ]
+            else:
+                waiting += [(each, names) for each in children(node)]
+        return [edits[start] for start in sorted(edits)]
+
+    def _edit(self, node: Node, text: str, own: frozenset[str]) -> Replacement | None:
+        """Return the edit of a node that names the property itself. ``own``: names with a meaning of their own."""
+        old, new = self.old, self.new
+        if isinstance(node, Name):
+            if node.name in own or node.name.casefold() != old.casefold():
+                return None
+            return Replacement(node.start, end_of_token(text, node.start), property_text(new))
+        if isinstance(node, Member) and _has_properties(node.of, node.name) and node.name.casefold() == old.casefold():
+            if is_word(new):
+                return Replacement(node.start, end_of_token(text, node.start), new)
+            dot = text.rindex(".", 0, node.start)
+            return Replacement(dot, end_of_token(text, node.start), f"[{json.dumps(new, ensure_ascii=False)}]")
+        literal = node.index if isinstance(node, Index) and _has_properties(node.of, _constant(node.index)) else None
+        if isinstance(node, Call) and isinstance(node.function, Member) and node.function.name == "hasProperty":
+            literal = node.arguments[0] if node.arguments else None
+        if literal is None or _constant(literal).casefold() != old.casefold():
+            return None
+        return _literal_edit(text, literal, new)
+
+    def property_id(self, written: str) -> str:
+        """See ``Renaming``."""
+        found = normal_id(written)
+        if not found.startswith("note.") or found[5:].casefold() != self.old.casefold():
+            return written
+        is_bare = written.strip().casefold() == self.old.casefold() and normal_id(self.new) == f"note.{self.new}"
+        return self.new if is_bare else f"note.{self.new}"
+
+
+class TagRenaming:
+    """A tag, and those below it, get another name: texts that are compared with tags, and all texts that begin with ``#``."""
+
+    def __init__(self, old: str, new: str) -> None:
+        self.old = old
+        self.new = new
+        self._word = re.compile(rf"(?<![\w/-]){re.escape(old.casefold())}(?![\w-])")
+
+    def may_be_in(self, text: str) -> bool:
+        """See ``Renaming``."""
+        return self._word.search(text.casefold()) is not None
+
+    def edits(self, text: str, root: Node, own: frozenset[str] = _OWN) -> list[Replacement]:  # noqa: ARG002 - of the protocol
+        """See ``Renaming``."""
+        edits: dict[int, Replacement] = {}
+        waiting = [(root, False)]  # a part of the expression, and whether its texts are tags
+        while waiting:
+            node, is_tags = waiting.pop()
+            said = _constant(node)
+            name = said.removeprefix("#").strip("/")
+            if (is_tags or said.startswith("#")) and (renamed := renamed_tag(name, self.old, self.new)) != name:
+                edits[node.start] = _literal_edit(text, node, "#" * said.startswith("#") + renamed)
+            if isinstance(node, Call):
+                function = node.function
+                of = [function.of] if isinstance(function, Member) else []
+                is_about = bool(of) and (function.name == "hasTag" or _gives_tags(of[0]))
+                waiting += [(each, is_tags) for each in of] + [(each, is_tags or is_about) for each in node.arguments]
+            elif isinstance(node, Binary) and node.operator not in ("&&", "||"):
+                waiting += [
+                    (node.left, is_tags or _gives_tags(node.right)),
+                    (node.right, is_tags or _gives_tags(node.left)),
+                ]
+            else:
+                waiting += [(each, is_tags) for each in children(node)]
+        return [edits[start] for start in sorted(edits)]
+
+    def property_id(self, written: str) -> str:
+        """See ``Renaming``: no column has the name of a tag."""
+        return written
+
+
+def _gives_tags(node: Node) -> bool:
+    """Tell whether a value is a note's tags, or is made of them: ``tags``, ``file.tags``, ``note.tags.map(…)``."""
+    while True:
+        if isinstance(node, Name):
+            return node.name.casefold() == "tags"
+        if isinstance(node, Call):
+            if isinstance(node.function, Name):
+                return node.function.name == "list" and any(map(_gives_tags, node.arguments))
+            node = node.function.of
+            continue
+        if not isinstance(node, Member | Index):
+            return False
+        name = node.name if isinstance(node, Member) else _constant(node.index)
+        is_of_note = isinstance(node.of, Name) and node.of.name in ("file", *_OWN - {"formula"})
+        if name.casefold() == "tags" and (is_of_note or isinstance(node.of, Member)):
+            return True
+        node = node.of
+
+
+def rename_in_base(text: str, renaming: Renaming, unread: list[str] | None = None) -> str:
+    """Return a base in which a property or a tag has another name; the same text if it does not name it.
+
+    ``unread``: gets the expressions that may name it and stay, because they cannot be read. Raises NotRenamedError for a
+    base that cannot be read, and where the new name cannot be written.
     """
-    if is_word(old) and old.casefold() not in text.casefold():
+    if _PLAIN.fullmatch(renaming.old) and renaming.old.casefold() not in text.casefold():
         return text
     if "\r\n" in text:  # positions in YAML count such a line end as one character
         if text.count("\n") != text.count("\r\n"):
             raise NotRenamedError("mixes line ends of Windows and of other systems")
-        return rename_in_base(text.replace("\r\n", "\n"), old, new).replace("\n", "\r\n")
+        return rename_in_base(text.replace("\r\n", "\n"), renaming, unread).replace("\n", "\r\n")
     if len(text) > _MOST:
         raise NotRenamedError(f"has more than {_MOST:,} characters")
     root = _tree(text)
-    changed = [each for each in _scalars(root, old, new) if each.renamed != _value(each.node)]
+    changed = [each for each in _scalars(root, renaming, unread) if each.renamed != _value(each.node)]
     if not changed:
         return text
     starts = line_starts(text)
@@ -81,70 +224,24 @@ def rename_in_base(text: str, old: str, new: str) -> str:
     if [_value(node) for node in _all(_tree(after))] != expected:
         raise NotRenamedError("holds the name in a form that cannot hold the new one")
     if _count_problems(after) > _count_problems(text):
-        raise NotRenamedError(f"has {new!r} beside {old!r} already, where each name can stand once")
+        raise NotRenamedError(f"has {renaming.new!r} beside {renaming.old!r} already, where each name can stand once")
     return after
 
 
-def rename_in_blocks(note: str, old: str, new: str) -> str:
-    """Return a note in whose base blocks a property has another name. Raises NotRenamedError."""
+def rename_in_blocks(note: str, renaming: Renaming, unread: list[str] | None = None) -> str:
+    """Return a note in whose base blocks a property or a tag has another name. See ``rename_in_base``."""
     try:
-        return edit_blocks(note, lambda text: rename_in_base(text, old, new))
+        return edit_blocks(note, lambda block: rename_in_base(block.text, renaming, unread))
     except BlockError as error:
         raise NotRenamedError(str(error)) from None
 
 
-def rename_in_expression(text: str, old: str, new: str, own: frozenset[str] = _OWN) -> str:
-    """Return an expression in which a property has another name. One that cannot be read stays as it is.
-
-    ``own``: names with a meaning of their own there.
-    """
-    return apply_replacements(text, _expression_edits(text, old, new, own))
-
-
-def _expression_edits(text: str, old: str, new: str, own: frozenset[str]) -> list[Replacement]:
-    try:
-        root = parse(text)
-    except SyntaxProblem:
-        return []
-    edits: dict[int, Replacement] = {}
-    waiting = [(root, own)]
-    while waiting:
-        node, names = waiting.pop()
-        edit = _edit(node, text, old, new, names)
-        if edit is not None:
-            edits[edit.start] = edit
-        if isinstance(node, Call):
-            is_lambda = isinstance(node.function, Member) and node.function.name in LAMBDAS
-            # The second argument of "reduce" is where it starts: it knows no item.
-            each_item, others = (node.arguments[:1], node.arguments[1:]) if is_lambda else ((), node.arguments)
-            of = [node.function.of] if isinstance(node.function, Member) else []
-            waiting += [*((each, names | _ITEMS) for each in each_item), *((each, names) for each in (*of, *others))]
-        else:
-            waiting += [(each, names) for each in children(node)]
-    return [edits[start] for start in sorted(edits)]
-
-
-def _edit(node: Node, text: str, old: str, new: str, own: frozenset[str]) -> Replacement | None:
-    """Return the edit of a node that names the property itself. ``own``: names with a meaning of their own."""
-    if isinstance(node, Name):
-        if node.name in own or node.name.casefold() != old.casefold():
-            return None
-        return Replacement(node.start, end_of_token(text, node.start), property_text(new))
-    if isinstance(node, Member) and _has_properties(node.of, node.name) and node.name.casefold() == old.casefold():
-        if is_word(new):
-            return Replacement(node.start, end_of_token(text, node.start), new)
-        dot = text.rindex(".", 0, node.start)
-        return Replacement(dot, end_of_token(text, node.start), f"[{json.dumps(new, ensure_ascii=False)}]")
-    literal = node.index if isinstance(node, Index) and _has_properties(node.of, _constant(node.index)) else None
-    if isinstance(node, Call) and isinstance(node.function, Member) and node.function.name == "hasProperty":
-        literal = node.arguments[0] if node.arguments else None
-    if literal is None or _constant(literal).casefold() != old.casefold():
-        return None
-    end = end_of_token(text, literal.start)
+def _literal_edit(text: str, literal: Node, new: str) -> Replacement:
+    """Return the edit of a text in quotes, which stay as they are."""
     quote = text[literal.start]
     inner = json.dumps(new, ensure_ascii=False)[1:-1]
     inner = inner.replace('\\"', '"').replace("'", "\\'") if quote == "'" else inner
-    return Replacement(literal.start, end, f"{quote}{inner}{quote}")
+    return Replacement(literal.start, end_of_token(text, literal.start), f"{quote}{inner}{quote}")
 
 
 def _constant(node: Node) -> str:
@@ -156,14 +253,6 @@ def _has_properties(node: Node, field: str) -> bool:
     if isinstance(node, Member):
         return node.name == "properties"
     return isinstance(node, Name) and (node.name in ("note", "property") or (node.name == "this" and field != "file"))
-
-
-def _rename_id(written: str, old: str, new: str) -> str:
-    found = normal_id(written)
-    if not found.startswith("note.") or found[5:].casefold() != old.casefold():
-        return written
-    is_bare = written.strip().casefold() == old.casefold() and normal_id(new) == f"note.{new}"
-    return new if is_bare else f"note.{new}"
 
 
 def _tree(text: str) -> YamlNode | None:
@@ -204,15 +293,21 @@ def _pairs(node: YamlNode | None) -> Iterator[tuple[YamlNode, YamlNode]]:
         yield from zip(node.inner[::2], node.inner[1::2], strict=True)
 
 
-def _scalars(root: YamlNode | None, old: str, new: str) -> Iterator[_Scalar]:
-    """Yield every text of the base that may name a property."""
+def _scalars(root: YamlNode | None, renaming: Renaming, unread: list[str] | None) -> Iterator[_Scalar]:
+    """Yield every text of the base that may name a property or a tag."""
 
     def expression(node: YamlNode, own: frozenset[str] = _OWN) -> _Scalar:
-        edits = _expression_edits(_value(node), old, new, own)
-        return _Scalar(node, apply_replacements(_value(node), edits), edits)
+        text = _value(node)
+        try:
+            edits = renaming.edits(text, parse(text), own)
+        except SyntaxProblem:
+            edits = []
+            if unread is not None and renaming.may_be_in(text):
+                unread.append(text)
+        return _Scalar(node, apply_replacements(text, edits), edits)
 
     def property_id(node: YamlNode) -> _Scalar:
-        return _Scalar(node, _rename_id(_value(node), old, new))
+        return _Scalar(node, renaming.property_id(_value(node)))
 
     for key, value in _pairs(root):
         name = _value(key)

@@ -1,0 +1,179 @@
+"""Questions and sentences in plain words: what they ask for, and how well a note answers. Pure. It knows no vault.
+
+"What did I write about tomatoes?" asks for tomatoes. Little words and punctuation count for nothing, and no note need have
+all other words. A short word is found as it is; one of five letters and more also in its other forms and inside longer words,
+where it counts for less. A word counts by its rarity in the vault; more in a name or alias, a heading or a tag; and words count
+more if they stand in one line. Queries with words that are no question, and all operators, mean what they mean in Obsidian.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from vaultwire.vault.search.asked_words import Word, occurrences
+from vaultwire.vault.search.languages import Language, bare, language_of, words_of
+from vaultwire.vault.search.note_parts import NoteParts
+from vaultwire.vault.search.plain_words import plain_words
+from vaultwire.vault.search.query import Expression, Or, Query
+from vaultwire.vault.search.terms import Text
+from vaultwire.vault.search.text_forms import (
+    UNACCENTED,
+    TextForms,
+    fold_case,
+)
+
+_APOSTROPHE = re.compile("['\u2019]")
+_MARKS = ("?", "\uff1f")
+# So many words are a question if they end with a mark, or begin with a word that asks; and so many are a sentence, if enough
+# of them are little.
+_MARKED, _ASKED, _SENTENCE, _LITTLE = 2, 3, 5, 0.35
+# What people ask notes for tells little: "write", "show".
+_REQUEST = 0.2
+# What a word counts in a name or alias, a heading and a tag, of what it counts at most in the text.
+_NAME, _HEADING, _TAG = 1.5, 0.6, 0.6
+# A word counts for more if it is there more often, up to a bound; in a long note less.
+_FREQUENCY, _USUAL_LENGTH, _LONGEST = 1.2, 2_000, 10.0
+_NEARNESS = 1.0
+_LEAST_COVERAGE = 0.3
+
+
+class Question(NamedTuple):
+    """What a question asks for, the conditions beside it, and its language."""
+
+    words: tuple[Word, ...]
+    conditions: tuple[Expression, ...]
+    language: Language | None
+
+    @property
+    def text(self) -> str:
+        """The words."""
+        return " ".join(word.text for word in self.words)
+
+    @property
+    def needed(self) -> tuple[Word, ...]:
+        """The words that a note must have to have all of them."""
+        return needed_of(self.words)
+
+
+class Answer(NamedTuple):
+    """How well a note answers a question, its lines with a word (from 1) with what they count, and the words it lacks."""
+
+    score: float
+    lines: dict[int, float]
+    columns: dict[int, int]
+    missing: tuple[str, ...]
+
+
+def needed_of(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Return the words that a note must have to have all: those of requests, such as "show", only if there are no others."""
+    return tuple(word for word in words if not word.is_request) or words
+
+
+def sought(word: Word) -> Expression:
+    """Return what finds the notes with a word like this one."""
+    # As written: the text index puts first what has the same diacritics.
+    written = fold_case(word.text)
+    written = written if len(written) == len(word.bare) else word.bare
+    root = written[: len(word.root)]
+    if word.is_whole:
+        return Text(written, word.is_phrase, match_case=False)
+    forms = (written, root) if word.has_parts else (root, root + "s")
+    return Or(tuple(Text(form, not word.has_parts, match_case=False) for form in dict.fromkeys(forms)))
+
+
+def question_in(query: Query) -> Question | None:
+    """Return the question or sentence that a query is; None if it is none, or asks for nothing but little words."""
+    plain = plain_words(query)
+    words = [word for word in plain.words if not word.full_words]
+    if any(isinstance(part, Or) for part in plain.conditions) or not words:
+        return None
+    pieces = [max(_APOSTROPHE.split(word.text), key=len) for word in words]
+    compared = [bare(piece) for piece in pieces]
+    language, little = language_of(compared)
+    if language is None or not _is_question(query.text, compared, little, language):
+        return None
+    known = words_of(language)
+    asked = [
+        Word(piece, word, *((_REQUEST, False, True) if word in known.requests else ()))
+        for piece, word in zip(pieces, compared, strict=True)
+        if word not in known.little
+    ]
+    phrases = [Word(word.text, bare(word.text), is_phrase=True) for word in plain.words if word.full_words]
+    if not (asked or phrases):
+        return None
+    return Question((*asked, *phrases), plain.conditions, language)
+
+
+def _is_question(text: str, words: list[str], little: int, language: Language) -> bool:
+    if len(words) >= _MARKED and any(part.endswith(_MARKS) for part in text.split()):
+        return True
+    if len(words) >= _ASKED and words[0] in words_of(language).asking:
+        return True
+    return len(words) >= _SENTENCE and little >= len(words) * _LITTLE
+
+
+def answer(words: tuple[Word, ...], note: NoteParts) -> Answer:
+    """Return how well a note answers a question for these words. Their weights say how rare they are."""
+    aliases, tags = (_property(note, name) for name in ("aliases", "tags"))
+    names = [note.name.get(UNACCENTED), *aliases]
+    score = 0.0
+    found = 0.0
+    lines: dict[int, float] = {}
+    columns: dict[int, int] = {}
+    missing: list[str] = []
+    needed = needed_of(words)
+    for word in words:
+        likeness, named = max(_in_name(word, each) for each in names)
+        best, often, place = _in_text(word, note, lines, columns)
+        if not (likeness or best) and word in needed:
+            missing.append(word.text)
+        tagged = max((_TAG * _in_name(word, tag)[0] for tag in tags), default=0.0)
+        score += word.weight * (named + often + max(place, tagged))
+        found += word.weight * max(likeness, best)
+    total = sum(word.weight for word in words)
+    top = note.frontmatter_lines
+    nearest = max((value for number, value in lines.items() if number > top), default=0.0)
+    coverage = min(found / total, 1.0) if total else 0.0
+    together = max(0.0, nearest - max((word.weight for word in words), default=0.0))
+    score = (score + _NEARNESS * together) * (_LEAST_COVERAGE + (1 - _LEAST_COVERAGE) * coverage)
+    return Answer(score, lines, columns, tuple(missing))
+
+
+def _property(note: NoteParts, name: str) -> list[str]:
+    texts = note.frontmatter.texts(name) if note.frontmatter_lines else []
+    return [TextForms(text).get(UNACCENTED) for text in texts]
+
+
+def _in_name(word: Word, name: str) -> tuple[float, float]:
+    """Return the best likeness of the word in a name, and what it counts: more, the less else the name has."""
+    best = max((likeness for _, likeness, _ in occurrences(word, name)), default=0.0)
+    return best, best * _NAME * (0.5 + 0.5 * min(1.0, len(word.bare) / max(len(name), 1)))
+
+
+def _in_text(
+    word: Word, note: NoteParts, lines: dict[int, float], columns: dict[int, int]
+) -> tuple[float, float, float]:
+    """Return the best likeness, what the frequency counts, and the place, of a word in a text; add its lines."""
+    text = note.body.get(UNACCENTED)
+    best = often = place = 0.0
+    likeness_of: dict[int, float] = {}
+    number, counted, start_of_line = 1, 0, 0
+    for position, likeness, is_tag in occurrences(word, text):
+        number += text.count("\n", counted, position)
+        counted = position
+        best, often = max(best, likeness), often + likeness
+        if likeness > likeness_of.get(number, 0.0):
+            likeness_of[number] = likeness
+            start_of_line = text.rfind("\n", 0, position) + 1
+            columns.setdefault(number, position - start_of_line)
+            end = text.find("\n", position)
+            line = text[start_of_line : end if end >= 0 else None]
+            if place < _HEADING * likeness and note.is_heading(number - 1, line):
+                place = _HEADING * likeness
+        if is_tag:
+            place = max(place, _TAG * likeness)
+    for number, likeness in likeness_of.items():
+        lines[number] = lines.get(number, 0.0) + word.weight * likeness
+    length = min(len(text) / _USUAL_LENGTH, _LONGEST)
+    return best, often / (often + _FREQUENCY * (0.5 + 0.5 * length)) if often else 0.0, place
