@@ -66,7 +66,8 @@ class Facts:
             self.dead_ends.append(note.path)
 
     def _target(self, link: str) -> str:
-        return f"{link}.md" if "/" in link else self._by_name[link]
+        name = link.partition("#")[0]
+        return f"{name}.md" if "/" in name else self._by_name[name]
 
     def _read_tasks(self, note: Note) -> None:
         for number, line in enumerate(note.text.split("\n"), start=1):

@@ -17,6 +17,8 @@ _MOST_SECONDS = 3.0
 _CHANGES = 3
 _LEAST_LETTERS = 6  # of a name in which a letter is left out
 _PAGE = 100
+FAILS = "fails: "
+"""How the rows of calls that must fail begin."""
 
 Arguments = dict[str, Any]
 Check = Callable[[Arguments, dict[str, Any]], bool]
@@ -30,11 +32,12 @@ class List(NamedTuple):
     arguments: list[Arguments]
     is_right: Check
     after_changes: bool = False
+    error: str = ""  # with which it must fail
 
 
 def measure_lists(session: Session, corpus: Corpus, samples: EngineSamples) -> None:
     """Measure each list, then some again after a note has changed."""
-    lists = _lists(corpus, Facts(corpus))
+    lists = [*_lists(corpus, Facts(corpus)), *_failing(corpus)]
     for each in lists:
         _measure(session, each, samples)
     _measure_next_page(session, corpus, samples)
@@ -50,7 +53,10 @@ def _measure(session: Session, each: List, samples: EngineSamples) -> None:
         samples.take("list ms", each.row, reply.seconds * 1e3)
         if number == 0:
             samples.take("list for the first time ms", each.row, reply.seconds * 1e3)
-        if reply.data is None:
+        if each.error:
+            if each.error not in reply.error:
+                samples.fail(each.row, f"WRONG: {each.tool} {arguments} did not fail with {each.error}: {reply.error}")
+        elif reply.data is None:
             samples.fail(each.row, f"failed: {reply.error}")
         elif not each.is_right(arguments, reply.data):
             samples.fail(each.row, f"WRONG: {each.tool} {arguments} gave {str(reply.data)[:200]}")
@@ -169,6 +175,30 @@ def _lists(corpus: Corpus, facts: Facts) -> list[List]:
             after_changes=True,
         ),
     ]
+
+
+def _failing(corpus: Corpus) -> list[List]:
+    """Return calls of each kind that must fail. What is asked for differs from call to call: nothing is remembered."""
+    chance = random.Random(_SEED)  # noqa: S311 - every run must have the same calls
+    notes = chance.sample(corpus.notes, _CALLS)
+    none = [f"Xq nowhere {number}" for number in range(_CALLS)]
+    longest = [max(note.name.split(), key=len) for note in notes]
+    typed = [
+        mistyped(note.name, chance) for note, word in zip(notes, longest, strict=True) if len(word) >= _LEAST_LETTERS
+    ]
+    calls: list[tuple[str, str, list[Arguments], str]] = [
+        ("a note that is not there", "read_note", [{"path": name} for name in none], "FILE_NOT_FOUND"),
+        ("a mistyped name", "read_note", [{"path": name} for name in typed], "FILE_NOT_FOUND"),
+        ("an attachment", "get_outline", [{"path": f"{name}.png"} for name in none], "FILE_NOT_FOUND"),
+        ("links of a note", "list_links", [{"path": name} for name in none], "FILE_NOT_FOUND"),
+        ("a change of a note", "set_properties", [{"path": name, "set": {"a": 1}} for name in none], "FILE_NOT_FOUND"),
+        ("a heading", "read_note", [{"path": note.path, "section": none[0]} for note in notes], "SECTION_NOT_FOUND"),
+        ("a block", "read_note", [{"path": note.path, "section": "^none"} for note in notes], "SECTION_NOT_FOUND"),
+        ("a folder", "find_notes", [{"folder": name} for name in none], "FILE_NOT_FOUND"),
+        ("a change", "undo_changes", [{"ids": [number + 900_000]} for number in range(_CALLS)], "FILE_NOT_FOUND"),
+        ("a query", "search_notes", [{"query": f"[{name}"} for name in none], "never closed"),
+    ]
+    return [List(FAILS + what, tool, asked, lambda *_: True, error=error) for what, tool, asked, error in calls]
 
 
 def mistyped(name: str, chance: random.Random) -> str:

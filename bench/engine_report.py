@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from bench.engine_checks import CHANGED, COLD, SAME
 from bench.engine_edits import BACKLINKS
+from bench.engine_lists import FAILS
 from bench.engine_measures import RIPGREP
 from bench.engine_session import EngineSamples
 from bench.engine_targets import targets_of
@@ -156,7 +157,8 @@ def _search_figures(notes: int, samples: EngineSamples, kind: str) -> list[Figur
 
 def _list_figures(notes: int, samples: EngineSamples, row: str) -> list[Figure]:
     target = targets_of(notes)
-    most = target.fuzzy_ms if "mistyped" in row else target.graph_ms if row.startswith("graph") else target.list_ms
+    of_kinds = (FAILS, target.fails_ms), ("graph", target.graph_ms), ("find_notes, mistyped", target.fuzzy_ms)
+    most = next((most for kind, most in of_kinds if row.startswith(kind)), target.list_ms)
     return [
         Figure(f"{row}: p50", samples.median("list ms", row), "ms", most),
         Figure(f"{row}: first", samples.median("list for the first time ms", row), "ms", most),
@@ -229,7 +231,7 @@ def _other_figures(notes: int, samples: EngineSamples) -> list[Figure]:
         figure(COLD, "check s", "s", target.check_s, COLD),
         figure("  progress reports", "progress reports", "", row=COLD),
         figure(CHANGED, "check s", "s", target.check_again_s, CHANGED),
-        figure(SAME, "check s", "s", target.check_again_s, SAME),
+        figure(SAME, "check s", "s", target.check_same_s, SAME),
         figure("write_note of a changed note", "write_note ms"),
         figure("  first search after it", "search after write_note ms"),
         figure("  both together", "write_note and search ms", target=target.reindex_ms),

@@ -21,8 +21,10 @@ class Targets(NamedTuple):
     list_ms: float = 20.0
     fuzzy_ms: float = 60.0
     graph_ms: float = 150.0
+    fails_ms: float = 20.0
     check_s: float = 15.0
     check_again_s: float = 1.0
+    check_same_s: float = 1.0
     change_ms_a_file: float = 3.0
     dry_run_s: float = 2.0
     change_peak_mib: float = 238.0
@@ -44,7 +46,7 @@ def targets_of(notes: int) -> Targets:
     if notes < _USUAL_NOTES:
         return Targets(2.0, 20.0, 400.0, 0.6, least_faster=None)  # ripgrep reads so few notes in some milliseconds
     if notes == _USUAL_NOTES:
-        return Targets(2.0, 20.0, 400.0, 0.6)
+        return Targets(2.0, 20.0, 400.0, 0.6, check_s=2.0, check_same_s=0.3)
     if notes <= _LARGER_NOTES:
         return Targets(3.0, 20.0, 1500.0, 0.6)
     return Targets(4.0, 60.0, 600.0, None, build_s=40.0)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 _SEED = 20260728
 # Raise it with every change that generates other notes: a kept vault of another version is not used.
-_VERSION = 2
+_VERSION = 3
 # A run works on a copy. There it writes notes of its own to this folder.
 SCRATCH = "Bench scratch"
 
@@ -45,6 +45,9 @@ COMMON_TAG, COMMON_PROPERTY = "everyday", "reviewed"
 _SHARE_COMMON = 0.7 / 0.9  # of the notes with properties
 # Most people link by the name alone; these links also have the folders.
 _SHARE_LINKS_BY_PATH = 0.05
+# So many of the others lead to a heading or a block: half of the notes have such a link.
+_SHARE_LINKS_TO_PARTS = 0.2
+_BLOCK = "first"
 
 
 def kept_vault(notes: int) -> tuple[Path, bool]:
@@ -149,6 +152,7 @@ class _Writer:
     def _note(self, title: str) -> str:
         chance = self._chance
         blocks = [*self._frontmatter(), f"# {title}", self._paragraph(chance.choice(self._names).capitalize())]
+        blocks.append(f"{self._some(3).capitalize()}. ^{_BLOCK}")
         if chance.random() < _SHARE_CJK:
             blocks += [self._cjk_paragraph(), self._cjk_paragraph()]
         size = sum(map(len, blocks))
@@ -197,7 +201,10 @@ class _Writer:
             # Squared, so that many notes link to a few.
             linked = int(self._notes * chance.random() ** 2)
             by_path = self._rarely.random() < _SHARE_LINKS_BY_PATH
-            text += f" See [[{self._place(linked) if by_path else self._titles[linked]}]]."
+            part = ""
+            if not by_path and self._rarely.random() < _SHARE_LINKS_TO_PARTS:
+                part = self._rarely.choice((f"#{self._titles[linked]}", f"#^{_BLOCK}"))
+            text += f" See [[{self._place(linked) if by_path else self._titles[linked]}{part}]]."
         if chance.random() < 0.15:
             text += f" #{next(self._tags)}"
         return text

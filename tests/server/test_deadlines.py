@@ -33,6 +33,12 @@ def test_a_call_past_its_deadline_is_answered_once(stage: Stage, vault: Vault) -
         assert peer.finish() == []
 
 
+def test_it_is_told_how_far_the_call_was(stage: Stage, vault: Vault) -> None:
+    with Peer(stage, vault, search_seconds=SOON) as peer:
+        peer.post_call("count", gate="a")
+        assert peer.receive()["result"]["content"][0]["text"].endswith("and was stopped. It was here: 2 of 2.")
+
+
 def test_a_late_result_is_not_logged_as_an_answer(stage: Stage, vault: Vault) -> None:
     with Peer(stage, vault, file_seconds=SOON) as peer:
         assert peer.request("logging/setLevel", {"level": "debug"})["result"] == {}

@@ -48,6 +48,7 @@ class Peer:
         vault: Vault,
         revision: str | None = "2025-11-25",
         file_seconds: float = PATIENCE,
+        search_seconds: float = PATIENCE,
         *,
         policy: Policy | None = None,
         middleware: Middleware | None = None,
@@ -58,7 +59,7 @@ class Peer:
         self.warmed_up = threading.Event()
         self._revision = revision
         self._stream = MemoryStream()
-        by_class: Mapping[str, float] = {"file": file_seconds, "search": PATIENCE}
+        by_class: Mapping[str, float] = {"file": file_seconds, "search": search_seconds}
         vaults = {"first": vault, **others} if others else {"": vault}
         openers: dict[str, Callable[[], Vault]] = {name: functools.partial(vaults.__getitem__, name) for name in vaults}
         self.handlers = Handlers(stage.toolset(), openers, policy or Policy(), by_class, middleware=middleware)

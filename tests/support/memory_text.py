@@ -22,6 +22,7 @@ from vaultwire.vault.index.store.search_plan import (
     NoneOf,
     Phrase,
     Plan,
+    TheseNotes,
     as_written,
     has_loose,
 )
@@ -144,6 +145,8 @@ def _score(plan: Plan, document: TextDocument, says: Callable[[str], float]) -> 
         by_word = any(all(words[at + n] in place.words for n, place in enumerate(plan.places)) for at in starts)
         assert all(map(_has_right_pattern, plan.places)), plan
         return WEIGHTS[plan.field] if by_word else None
+    if isinstance(plan, TheseNotes):
+        return 1.0 if document.id in plan.ids else None
     return 1.0 if plan.value in document.values[plan.field] else None
 
 

@@ -86,8 +86,8 @@ class Task:
     """One job for one client. The job knows it as a ``Client``."""
 
     __slots__ = (
-        "_done", "deadline", "has_started", "id", "is_abandoned", "job", "outlet", "queue", "request", "session", "stopped",
-        "woken", "workers",
+        "_done", "deadline", "doing", "has_started", "id", "is_abandoned", "job", "outlet", "queue", "request", "session",
+        "stopped", "woken", "workers",
     )  # fmt: skip
 
     def __init__(self, workers: Owner, session: Session, request: Request, job: Job, outlet: Outlet) -> None:
@@ -101,6 +101,7 @@ class Task:
         self.is_abandoned = False  # its deadline passed while it ran: its thread may never come back
         self.deadline = time.monotonic() + job.seconds
         self._done = 0  # as last reported
+        self.doing = ""  # likewise
         self.stopped = False  # cancelled, or its deadline has passed: nobody waits for the answer
         self.woken: threading.Event | None = None  # while it waits for the client's answers
         self.id = workers.current_id()
@@ -118,6 +119,7 @@ class Task:
     def report(self, done: int, total: int, message: str) -> None:
         """Send progress, if the client asked for it. A change that makes progress is not late, nor are those behind it."""
         with self.workers.lock:
+            self.doing = message
             if self.job.changes_vault and done != self._done:
                 self._done = done
                 self.workers.extend(self)

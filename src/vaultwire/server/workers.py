@@ -245,7 +245,8 @@ class Workers:
             task.queue.replace_thread(task)
         job = task.job
         unsure = " It may still have happened: read the note to see." if job.changes_vault else ""
-        message = f"{job.name} took longer than {job.seconds:g} seconds and was stopped.{unsure}"
+        doing = f" It was here: {task.doing}." if task.doing else ""
+        message = f"{job.name} took longer than {job.seconds:g} seconds and was stopped.{doing}{unsure}"
         self._answer(task.session, task.request, job.give_up(TIMEOUT, message), task.outlet)
 
     # ------------------------------------------------------------------ out (all hold the lock)

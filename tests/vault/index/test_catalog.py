@@ -163,7 +163,7 @@ class _ExplainingCatalog(Catalog):
 
 def test_properties_tasks_and_links_are_counted_when_notes_are_written_not_when_somebody_asks() -> None:
     catalog = _ExplainingCatalog()
-    colour, tasks = (0, "colour", "Colour", '"red"'), [(3, " ", "", "pick", True), (4, "x", "", "sow", False)]
+    colour, tasks = (0, "colour", "Colour", '"red"', None), [(3, " ", "", "pick", True), (4, "x", "", "sow", False)]
     facts: Facts = ([(0, 1, "other", "Other", "", 0)], [], [], [], [colour], tasks)
     catalog.store(record_of(f"{number}.md")._replace(facts=facts) for number in range(5))
     catalog.forget(["0.md"])

@@ -303,8 +303,8 @@ class Files:
                     raise VaultError(FILE_NOT_FOUND, f"{path!r} is not a file.", path=path)
                 check_size(path, status.st_size, most)
                 data = os.read(descriptor, status.st_size + 1)
-                # A file may come in pieces, or have grown meanwhile.
-                while len(data) <= most and (more := os.read(descriptor, _PIECE)):
+                # A file may come in pieces, or have grown meanwhile. Else no second call asks whether that was its end.
+                while len(data) != status.st_size and len(data) <= most and (more := os.read(descriptor, _PIECE)):
                     data += more
             finally:
                 os.close(descriptor)

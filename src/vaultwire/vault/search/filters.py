@@ -286,9 +286,12 @@ def _scalars(value: PropertyValue) -> Iterator[bool | float | str]:
 
 def scalar_texts(value: PropertyValue) -> list[str]:
     """Return a value's scalars as a person would write them; one empty text for a value without scalars."""
-    return [
-        ("true" if scalar else "false") if isinstance(scalar, bool) else str(scalar) for scalar in _scalars(value)
-    ] or [""]
+    return scalars_as_texts(value) or [""]
+
+
+def scalars_as_texts(value: PropertyValue) -> list[str]:
+    """Return a value's scalars as a person would write them; nothing for a value without scalars."""
+    return [("true" if scalar else "false") if isinstance(scalar, bool) else str(scalar) for scalar in _scalars(value)]
 
 
 def property_types(name: str, values: Sequence[PropertyValue], declared: Mapping[str, str]) -> list[str]:

@@ -128,6 +128,16 @@ class Matcher:
         self._budget.begin(path)
         return NoteParts(path, text, self._parse)
 
+    def accepts(self, wanted: Expression, value: Value) -> bool:
+        """Tell whether a property's value is one that the query asks for. Raises VaultError (TIMEOUT) as ``match`` does."""
+        self._budget.begin("")
+        return _is_true(wanted, lambda leaf: self._is_value(leaf, value, UNACCENTED))
+
+    def is_in_piece(self, part: Expression, text: TextForms) -> bool:
+        """Tell whether a part of the query is true of the text of a task. Raises VaultError (TIMEOUT) as ``match`` does."""
+        self._budget.begin("")
+        return _is_true(part, lambda leaf: self._is_in(leaf, text, UNACCENTED))
+
     @property
     def has_lines(self) -> bool:
         """Whether there may be lines to show: not if the query asks for names, tags and properties only."""
@@ -160,7 +170,7 @@ class Matcher:
         operator, part = within
         if not _may_be_true(part, lambda leaf: self._is_in(leaf, note.body, form)):
             return
-        required = _required_text(part) if operator == "line" else None
+        required = required_text(part) if operator == "line" else None
         pieces = note.pieces(operator) if required is None else self._lines_with(required, note)
         for piece in pieces:
 
@@ -318,10 +328,10 @@ def _may_be_true(part: Expression, test: Callable[[Text], bool]) -> bool:
     return not isinstance(part, Text) or test(part)
 
 
-def _required_text(part: Expression) -> Text | None:
+def required_text(part: Expression) -> Text | None:
     """Return a word or phrase without which the part is true nowhere, if there is one."""
     if isinstance(part, And):
-        return next((leaf for inner in part.parts if (leaf := _required_text(inner))), None)
+        return next((leaf for inner in part.parts if (leaf := required_text(inner))), None)
     return part if isinstance(part, Text) else None
 
 

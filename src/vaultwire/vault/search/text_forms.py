@@ -5,7 +5,6 @@ Pure. It knows no query and no note.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from functools import cache
 from typing import Final
@@ -41,20 +40,23 @@ def strip_diacritics(folded: str) -> str:
     """
     if folded.isascii():
         return folded
-    accented, bases = _diacritics()
-    return accented.sub(lambda match: bases[match[0]], folded)
+    bases = _bases()
+    # One replacement for each of them takes a third of the time of a pattern for all.
+    for accented in non_ascii_characters(folded) & bases.keys():
+        folded = folded.replace(accented, bases[accented])
+    return folded
 
 
 @cache
-def _diacritics() -> tuple[re.Pattern[str], dict[str, str]]:
-    """Return a pattern that finds a character with diacritics, and what is left of each such character."""
+def _bases() -> dict[str, str]:
+    """Return what is left of each character with diacritics; nothing of a diacritic."""
     bases = {chr(code): "" for code in range(0x300, 0x370)}
     for code in (*range(0xC0, 0x250), *range(0x370, 0x530), *range(0x1E00, 0x2000)):
         decomposed = unicodedata.normalize("NFD", chr(code))
         base = "".join(character for character in decomposed if character not in bases)
         if base != decomposed:
             bases[chr(code)] = base
-    return re.compile(f"[{''.join(bases)}]"), bases
+    return bases
 
 
 class TextForms:

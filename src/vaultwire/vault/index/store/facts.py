@@ -7,10 +7,12 @@ from json import JSONEncoder
 
 from vaultwire.markdown.bounds import tags_and_above
 from vaultwire.markdown.parsed_note import ParsedNote
+from vaultwire.markdown.properties import Frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.schema import Facts
 from vaultwire.vault.links.link_resolver import link_name
+from vaultwire.vault.search.filters import EMPTY_VALUES, scalars_as_texts
 from vaultwire.vault.value_types import VaultPath
 
 _BETWEEN_TAGS = re.compile(r"[,\s]")
@@ -25,7 +27,9 @@ def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
         above.setdefault(fold(tag), tag)
     # Of names that differ only in case the first one counts, as for ``Frontmatter.value``.
     values = parsed.frontmatter.values
-    named = {fold(name): (place, name) for place, name in reversed([*enumerate(values)])}
+    named: dict[str, list[tuple[int, str]]] = {}
+    for place, name in enumerate(values):
+        named.setdefault(fold(name), []).append((place, name))
     return (
         [
             (
@@ -41,10 +45,28 @@ def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
         [*enumerate(parsed.tags)],
         [*above.items()],
         [(place, fold(alias), alias) for place, alias in enumerate(parsed.frontmatter.texts("aliases"))],
-        [(place, folded, name, _value_to_json(values[name])) for folded, (place, name) in named.items()],
+        [
+            (
+                place,
+                folded,
+                name,
+                _value_to_json(values[name]),
+                _written(parsed.frontmatter, [each for _, each in names]),
+            )
+            for folded, names in named.items()
+            for place, name in names[:1]
+        ],
         _tasks(parsed),
         _outline(parsed),
     )
+
+
+def _written(frontmatter: Frontmatter, names: list[str]) -> str | None:
+    """Return what ``schema`` says of ``written``, of the properties of these names."""
+    if len(names) == 1 and frontmatter.written[names[0]] == scalars_as_texts(frontmatter.values[names[0]]):
+        return None
+    values = [(frontmatter.values[name], frontmatter.written[name]) for name in names]
+    return _to_json([(value is None, value in EMPTY_VALUES, texts) for value, texts in values])
 
 
 def _value_to_json(value: PropertyValue) -> str:

@@ -24,6 +24,7 @@ from vaultwire.vault.index.store.search_plan import (
     NoneOf,
     Phrase,
     Plan,
+    TheseNotes,
     as_written,
     has_loose,
 )
@@ -122,6 +123,8 @@ class Fts5Text:
             return self._ids(MatchAll()) - self._ids(plan.part)
         if isinstance(plan, Boosted):
             return self._ids(plan.plan)
+        if isinstance(plan, TheseNotes):
+            return self._ids(MatchAll()).intersection(plan.ids)
         if isinstance(plan, Phrase) and plan.spellings > _MANY_SPELLINGS:
             return self._side_by_side(plan)
         table = "ngrams" if isinstance(plan, ExactValue) and plan.field in NGRAM_FIELDS else "notes"

@@ -163,6 +163,10 @@ class _Targets:
         linkpath = linkpath_of(linktext).strip()
         if not linkpath:
             return self._numbers[source]
+        known = self.from_anywhere.get(linkpath)  # for another part of the file
+        if known is not None:
+            self.from_anywhere[linktext] = known
+            return known
         folder = source.rpartition("/")[0]
         is_relative = linkpath.startswith(_RELATIVE)
         # A relative link leads to its last name after "." and ".." are resolved, which need not be the last one written.
@@ -174,7 +178,8 @@ class _Targets:
             if key not in self._from_folder:
                 self._from_folder[key] = self._resolve_among(name, files, source, linkpath)
             return self._from_folder[key]
-        number = self.from_anywhere[linktext] = self._resolve_among(name, files, source, linkpath)
+        number = self._resolve_among(name, files, source, linkpath)
+        self.from_anywhere[linktext] = self.from_anywhere[linkpath] = number
         return number
 
     def _files(self, name: str) -> list[VaultPath]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from vaultwire.bases.base_blocks import may_hold_queries
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
+from vaultwire.vault.index.store.encoded import without_encoded
 from vaultwire.vault.index.store.facts import may_have_faults, to_facts
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.schema import NO_FACTS, NOT_INDEXABLE, PENDING, Facts
@@ -75,7 +76,9 @@ def _parse(
 ) -> tuple[int, str | None, Facts, Fields | None, bool, bool]:
     """Return state, problem, facts and fields of a note, whether it is suspect, and whether it may have queries."""
     parsed = parse_searchable(note.path, text)
-    state = NOT_INDEXABLE if has_endless_piece(text) else PENDING
+    # Encoded text is left out of the words, but not of the exact values.
+    pieces = (without_encoded(text), *parsed.tags, *parsed.frontmatter.values)
+    state = NOT_INDEXABLE if any(map(has_endless_piece, pieces)) else PENDING
     fields = None
     if state == PENDING and (note.for_text or len(text) > _LONG):
         fields = to_fields(note.path, text, parsed, ngrams)

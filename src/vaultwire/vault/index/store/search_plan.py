@@ -7,10 +7,12 @@ too little, and the search reads each note that it found.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
+from vaultwire.vault.index.store.encoded import ANYTHING, sought_inside
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.phrase_places import Place, find_places
 from vaultwire.vault.index.store.regex_literals import required_literals
@@ -31,7 +33,7 @@ NEAR_WEIGHT, OTHER_WEIGHT = 0.5, 0.2
 FIRST = 10_000.0
 # Fields of exact values: tags and their parent tags, the folders above a note, names of properties, kinds.
 TAG_PATH, FOLDER, PROPERTY, KIND = "tag_path", "folder", "property", "kind"
-HAS_TASK = "task"
+HAS_TASK, HAS_ENCODED = "task", "encoded"
 # Of the common n-grams: those absent from a note's text, and those in its name. See ``ngrams``.
 ABSENT_NGRAMS, NAME_NGRAMS = "absent_ngrams", "name_ngrams"
 
@@ -97,6 +99,12 @@ class ExactValue(NamedTuple):
     value: str
 
 
+class TheseNotes(NamedTuple):
+    """Notes of these ids."""
+
+    ids: array[int]
+
+
 class AllOf(NamedTuple):
     """Notes that every part finds; all notes, if there are no parts."""
 
@@ -122,14 +130,19 @@ class Boosted(NamedTuple):
     boosts: tuple[Plan, ...]
 
 
-Plan: TypeAlias = MatchAll | AnyWord | Phrase | ExactValue | AllOf | AnyOf | NoneOf | Boosted
+Plan: TypeAlias = MatchAll | AnyWord | Phrase | ExactValue | TheseNotes | AllOf | AnyOf | NoneOf | Boosted
 
 
 class Planned(NamedTuple):
-    """A plan. ``is_exact``: it finds just the notes that match."""
+    """A plan. ``is_exact``: it finds just the notes that match.
+
+    ``encoded``: what to look for in notes of the kind ``HAS_ENCODED``: the plan says nothing of those that may have it in the
+    text that the text index lacks (``encoded.sought_inside``).
+    """
 
     plan: Plan
     is_exact: bool
+    encoded: frozenset[bytes]
 
 
 class Vocabularies(NamedTuple):
@@ -139,11 +152,23 @@ class Vocabularies(NamedTuple):
     paths: Vocabulary
 
 
-def make_plan(expression: Expression, vocabularies: Vocabularies, ngrams: NgramFilter) -> Planned:
+class Known(Protocol):
+    """What is known of notes beside their text (``known_notes``)."""
+
+    def with_property(self, wanted: Property) -> array[int] | None:
+        """Return the ids of the notes with the property and its value, None if that is not known."""
+
+    def with_task(self, wanted: Within) -> array[int] | None:
+        """Return the ids of the notes with a task that matches, None if that is not known."""
+
+
+def make_plan(
+    expression: Expression, vocabularies: Vocabularies, ngrams: NgramFilter, known: Known | None = None
+) -> Planned:
     """Return the plan for an expression. ``ngrams`` is the text index's n-gram filter."""
-    planner = _Planner(vocabularies, ngrams)
+    planner = _Planner(vocabularies, ngrams, known)
     plan = planner.plan(expression)
-    return Planned(plan, planner.is_exact)
+    return Planned(plan, planner.is_exact, frozenset(planner.encoded))
 
 
 def has_loose(plan: Plan) -> bool:
@@ -171,11 +196,13 @@ def as_written(plan: Plan) -> Plan:
 class _Planner:
     """One walk over an expression."""
 
-    def __init__(self, vocabularies: Vocabularies, ngrams: NgramFilter) -> None:
+    def __init__(self, vocabularies: Vocabularies, ngrams: NgramFilter, known: Known | None) -> None:
         self._vocabularies = vocabularies
+        self._known = known
         self._ngrams = ngrams
         self._found: dict[tuple[Vocabulary, str], list[str]] = {}  # words by the text they contain
         self.is_exact = True
+        self.encoded: set[bytes] = set()
 
     def plan(self, part: Expression, fields: tuple[str, ...] = (BODY, NAME)) -> Plan:
         """Return the plan for a part that is looked for in the fields of one note."""
@@ -193,6 +220,8 @@ class _Planner:
 
     def _pattern(self, pattern: Pattern, fields: tuple[str, ...]) -> Plan:
         """Return the plan for a regular expression: notes with its required literals."""
+        if BODY in fields:
+            self.encoded.add(ANYTHING)
         found = [[self._literal(text, fields) for text in place] for place in required_literals(pattern.source)]
         self.is_exact = False
         places = tuple(AnyOf(tuple(place)) for place in found if MatchAll() not in place)
@@ -223,6 +252,9 @@ class _Planner:
             return self.plan(part, (FILE if operator == "file" else PATH,))
         if operator == "tag":
             return self._tag(part)
+        ids = self._known.with_task(within) if self._known and operator.startswith("task") else None
+        if ids is not None:
+            return TheseNotes(ids)
         inner = self._in_piece(part)
         self.is_exact = False
         return AllOf((inner, ExactValue(KIND, HAS_TASK))) if operator.startswith("task") else inner
@@ -247,6 +279,9 @@ class _Planner:
         return ExactValue(TAG_PATH, value) if value else self._not_exact()
 
     def _property(self, wanted: Property) -> Plan:
+        ids = self._known.with_property(wanted) if self._known and wanted.value is not None else None
+        if ids is not None:
+            return TheseNotes(ids)
         self.is_exact &= wanted.value is None
         return self._property_name(wanted.name)
 
@@ -265,6 +300,8 @@ class _Planner:
         folded = fold_case(text.text)
         words = words_of(folded)
         bare = strip_diacritics(folded)
+        if BODY in fields and (inside := sought_inside(bare)) is not None:
+            self.encoded.add(inside)
         if not words or bare != bare.strip() or not all(map(strip_diacritics, words)):
             return self._not_exact()  # nothing is left without diacritics, or a space at an end, which is no word
         if len(words) == 1 and is_break(words[0]):

@@ -10,17 +10,20 @@ import threading
 import time
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple, Self
 
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store import catalog_queries, first_build
 from vaultwire.vault.index.store.catalog import Catalog
+from vaultwire.vault.index.store.encoded import may_lie_inside
 from vaultwire.vault.index.store.index_folder import IndexParts
+from vaultwire.vault.index.store.known_notes import KnownNotes
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.schema import FileRow
-from vaultwire.vault.index.store.search_plan import FOLDER, AllOf, ExactValue, make_plan
+from vaultwire.vault.index.store.search_plan import FOLDER, HAS_ENCODED, KIND, AllOf, ExactValue, make_plan
 from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.paged_results import expired
@@ -221,24 +224,46 @@ class SearchResults:
         self._progress = progress  # of the call that works with the results at the moment
         self._lock = threading.Lock()
         words = parts.words
-        planned = make_plan(query.expression, words.vocabularies, words.ngrams() or NgramFilter())
+        known = KnownNotes(parts.catalog, self._matcher, progress)
+        planned = make_plan(query.expression, words.vocabularies, words.ngrams() or NgramFilter(), known)
+        if known.is_used and parts.catalog.version() != snapshot.version:  # that may be later than the text index
+            planned = planned._replace(is_exact=False)
         plan = planned.plan if folder is None else AllOf((planned.plan, ExactValue(FOLDER, folder)))
-        self._ranking = parts.text.ranking(plan, snapshot.left_out)
+        lacking = [(row.id, row.stat.path) for row in snapshot.rows]
+        left_out = snapshot.left_out
+        if planned.encoded:
+            encoded = self._with_encoded(planned.encoded, left_out)
+            left_out = left_out + array("q", [note_id for note_id, _ in encoded])
+            lacking += encoded
+        self._ranking = parts.text.ranking(plan, left_out)
         self._candidates = _Ranked()
         self._matched = self._candidates if planned.is_exact else _Ranked()
         self._checked = 0  # candidates that were read and matched
         self._batches = self._taken = 0  # what was taken from the text index
         self._has_all = False  # all candidates are known
         self._dropped: set[int] = set()  # results that do not match any more
-        self._waiting = self._match_lacking(snapshot, f"{folder}/" if folder else "")
+        self._waiting = self._match_lacking(lacking, f"{folder}/" if folder else "")
         self._total = len(self._waiting)  # candidates
         self._take()
 
-    def _match_lacking(self, snapshot: Snapshot, below: str) -> list[tuple[float, VaultPath, int]]:
-        """Return the notes that match and that the text index lacks, the best last."""
-        rows = [row for row in snapshot.rows if row.stat.path.startswith(below)]
-        matches = [(row, self._match(row.stat.path)) for row in rows]
-        found = [(-match.score, row.stat.path, row.id) for row, match in matches if match is not None]
+    def _with_encoded(self, sought: frozenset[bytes], left_out: array[int]) -> list[tuple[int, VaultPath]]:
+        """Return the notes that may have one of the texts in what the text index lacks of them."""
+        ids = self.parts.text.search(ExactValue(KIND, HAS_ENCODED), left_out, 0, None).ids
+        found: list[tuple[int, VaultPath]] = []
+        for note_id, (stat, _) in self.parts.catalog.stats(ids).items():
+            self._progress.check()
+            with suppress(VaultError):  # it is gone, and the next change of the index says so
+                data = self._files.read(stat.path).data
+                if not is_note(stat.path):  # a canvas writes some characters in another way
+                    data = searchable_text(stat.path, data).encode("utf-8", "replace")
+                if may_lie_inside(data, sought):
+                    found.append((note_id, stat.path))
+        return found
+
+    def _match_lacking(self, lacking: list[tuple[int, VaultPath]], below: str) -> list[tuple[float, VaultPath, int]]:
+        """Return the notes that match, of those that the text index lacks or has only in part, the best last."""
+        matches = [(note_id, path, self._match(path)) for note_id, path in lacking if path.startswith(below)]
+        found = [(-match.score, path, note_id) for note_id, path, match in matches if match is not None]
         return sorted(found, reverse=True)
 
     @property

@@ -15,7 +15,7 @@ from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.catalog_queries import below
 from vaultwire.vault.index.store.note_finder import from_stored
-from vaultwire.vault.index.store.schema import IN_LIST, KIND, UNREAD
+from vaultwire.vault.index.store.schema import IN_LIST, IS_ASCII, KIND, UNREAD
 from vaultwire.vault.listed import ItemKeys, Keys, LineKeys
 from vaultwire.vault.search.filters import TaskFilter, scalar_texts
 from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
@@ -35,7 +35,6 @@ _VISIBLE = "note NOT IN (SELECT id FROM files WHERE hidden)"
 _MAY_HAVE_DATE = (
     "(instr(tasks.text, '::') OR instr(tasks.text, '📅') OR instr(tasks.text, '📆') OR instr(tasks.text, '🗓'))"
 )
-_OTHER_THAN_ASCII = "'*[^' || char(1) || '-' || char(127) || ']*'"
 
 
 def properties(catalog: Catalog, name: str, folder: VaultPath | None) -> list[PropertyKinds]:
@@ -118,7 +117,7 @@ def tasks(catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: 
     for part in (text, f"#{tag.lower()}" if tag else ""):
         if part and part.isascii():
             # SQLite folds the case of ASCII only; tasks with other characters are compared below.
-            tests.append(f"(instr(lower(tasks.text), ?) OR tasks.text GLOB {_OTHER_THAN_ASCII})")
+            tests.append(f"(instr(lower(tasks.text), ?) OR NOT {IS_ASCII.format('tasks.text')})")
             values.append(part)
     if wanted.has_due:
         tests.append(_MAY_HAVE_DATE)

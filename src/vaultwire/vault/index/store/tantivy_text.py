@@ -15,7 +15,7 @@ from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder, T
 from vaultwire.vault.index.store.allocator import limit_kept_memory
 from vaultwire.vault.index.store.background_call import BackgroundCall
 from vaultwire.vault.index.store.search_plan import FIRST, Plan, has_loose
-from vaultwire.vault.index.store.tantivy_queries import QueryMaker, all_of, loose_leaves
+from vaultwire.vault.index.store.tantivy_queries import ID, QueryMaker, all_of, loose_leaves
 from vaultwire.vault.index.store.text_index import (
     NGRAM_FIELDS,
     VALUE_FIELDS,
@@ -27,7 +27,6 @@ from vaultwire.vault.index.store.text_index import (
     TextHits,
 )
 
-_ID = "id"
 _WORDS, _VALUES = "words", "values"
 # The writer has one thread: reading a note takes longer than adding it. Notes that do not fit into this much memory become a
 # segment of their own (see ``commit_schedule``). Only what is needed is allocated, and freed at the commit.
@@ -42,7 +41,7 @@ class TantivyText:
     def __init__(self, folder: str | None) -> None:
         """``folder``: its folder; None for memory. Raises BrokenTextIndexError if the files there are no such index."""
         limit_kept_memory()
-        builder = SchemaBuilder().add_integer_field(_ID, indexed=True, fast=True)
+        builder = SchemaBuilder().add_integer_field(ID, indexed=True, fast=True)
         for field in WORD_FIELDS:
             builder.add_text_field(field, tokenizer_name=_WORDS, index_option="position")
         for field in VALUE_FIELDS:
@@ -76,11 +75,11 @@ class TantivyText:
             queries = QueryMaker(self._schema, searcher)
             clauses = queries.clauses_of_all(plan, first)
             # As single terms while they are few: a set walks the dictionary of all ids.
-            clauses += [(Occur.MustNot, query) for query in queries.terms(_ID, list(without))]
+            clauses += [(Occur.MustNot, query) for query in queries.terms(ID, list(without))]
             result = searcher.search(all_of(clauses), max(1, wanted), True, offset=offset if wanted else 0)
             total: int = result.count  # type: ignore[attr-defined] # missing in the library's stub
             hits = result.hits[:wanted]
-            ids = searcher.fast_field_values(_ID, [address for _, address in hits])
+            ids = searcher.fast_field_values(ID, [address for _, address in hits])
         scores = [float(score) for score, _ in hits]
         if first:
             scores = [score - first if score >= first else _small(score % FIRST) for score in scores]
@@ -111,7 +110,7 @@ class TantivyText:
                     result = searcher.search(Query.term_query(self._schema, field, word, "basic"), most + 1, False)
                     addresses = [address for _, address in result.hits]
                     if len(addresses) <= most:
-                        found[word] = [int(note_id or 0) for note_id in searcher.fast_field_values(_ID, addresses)]
+                        found[word] = [int(note_id or 0) for note_id in searcher.fast_field_values(ID, addresses)]
         return found
 
     def refresh(self) -> None:
@@ -135,7 +134,7 @@ class TantivyText:
     def put(self, document: TextDocument, *, is_new: bool = False) -> None:
         """See the port."""
         stored = Document()
-        stored.add_integer(_ID, document.id)
+        stored.add_integer(ID, document.id)
         for field, words in document.words.items():
             if words:
                 stored.add_text(field, words)
@@ -146,13 +145,13 @@ class TantivyText:
         writer = self._open_writer()
         with _checked():
             if not is_new:
-                writer.delete_documents_by_term(_ID, document.id)
+                writer.delete_documents_by_term(ID, document.id)
             writer.add_document(stored)
 
     def remove(self, note_id: int) -> None:
         """See the port."""
         with _checked():
-            self._open_writer().delete_documents_by_term(_ID, note_id)
+            self._open_writer().delete_documents_by_term(ID, note_id)
 
     def save(self) -> None:
         """See the port. The library has no way to write a segment without a commit.

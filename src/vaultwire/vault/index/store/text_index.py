@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from vaultwire.markdown.bounds import tags_and_above
 from vaultwire.markdown.parsed_note import ParsedNote
+from vaultwire.vault.index.store.encoded import without_encoded
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.search_plan import (
     ABSENT_NGRAMS,
@@ -19,6 +20,7 @@ from vaultwire.vault.index.store.search_plan import (
     BODY,
     FILE,
     FOLDER,
+    HAS_ENCODED,
     HAS_TASK,
     HEADING,
     KIND,
@@ -138,8 +140,9 @@ class StateRanking:
 def to_fields(path: str, text: str, parsed: ParsedNote, ngrams: NgramFilter) -> Fields:
     """Return the fields of a note."""
     folders = path.split("/")[:-1]
+    plain = without_encoded(text)
     words = {
-        BODY: folded_words(text),
+        BODY: folded_words(plain),
         NAME: folded_words(searchable_name(path)),
         ALIAS: _joined_words(parsed.frontmatter.texts("aliases")),
         HEADING: _joined_words([heading.text for heading in parsed.headings]),
@@ -151,7 +154,7 @@ def to_fields(path: str, text: str, parsed: ParsedNote, ngrams: NgramFilter) -> 
         TAG_PATH: list(dict.fromkeys(tags_and_above(map(exact_value, parsed.tags)))),
         FOLDER: ["/".join(folders[:depth]) for depth in range(1, len(folders) + 1)],
         PROPERTY: list(dict.fromkeys(map(exact_value, parsed.frontmatter.values))),
-        KIND: [HAS_TASK] if parsed.tasks else [],
+        KIND: [HAS_TASK] * bool(parsed.tasks) + [HAS_ENCODED] * (plain is not text),
         ABSENT_NGRAMS: ngrams.absent(words[BODY]),
         NAME_NGRAMS: ngrams.present(words[NAME]),
     }

@@ -22,6 +22,7 @@ from vaultwire.vault.index.store.allocator import give_back_memory
 from vaultwire.vault.index.store.catalog_queries import count_notes
 from vaultwire.vault.index.store.changed_files import Change, ChangedFiles, IndexedNotes
 from vaultwire.vault.index.store.commit_schedule import commit_points, shown_points
+from vaultwire.vault.index.store.encoded import without_encoded
 from vaultwire.vault.index.store.index_folder import IndexParts
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.note_reader import NoteToRead, read_note
@@ -163,7 +164,7 @@ class IndexUpdater:
     def _report(self, progress: Progress) -> None:
         before, all_files = self._place
         done, total = before + self._done, max(all_files, self._total)
-        progress.report(done, total, f"indexing: {done} of {total} files")
+        progress.report(done, total, f"indexing: {done:,} of {total:,} files")
 
     @contextmanager
     def _unlocked(self) -> Iterator[None]:
@@ -290,7 +291,7 @@ class IndexUpdater:
         ngrams = self._words.ngrams()
         if ngrams is None:
             texts = (read_searchable(self._files, path) for path in paths[:: len(paths) // _SAMPLE + 1])
-            ngrams = self._words.learn_ngrams(folded_words(text) for text in texts if text is not None)
+            ngrams = self._words.learn_ngrams(folded_words(without_encoded(text)) for text in texts if text is not None)
         return ngrams
 
     def _put(self, row: FileRow, fields: Fields | None, *, is_new: bool = False, adds_words: bool) -> None:
