@@ -106,7 +106,7 @@ def test_no_file_holds_a_path_of_the_computer_it_was_written_on() -> None:
 
 
 def test_the_readme_says_where_to_clone_from() -> None:
-    assert f"git clone {REPOSITORY}`" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"The project is at <{REPOSITORY}>. In a clone" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_readme_stays_short_and_counts_the_tools() -> None:
