@@ -25,7 +25,10 @@ class GivenEdit(TypedDict):
     content: Annotated[NotRequired[Text], "Not for delete"]
     section: Annotated[NotRequired[Name], '"Plan#Next" or "^block"']
     lines: Annotated[NotRequired[Name], '"10-20"']
-    text: Annotated[NotRequired[Annotated[str, Bounds(1, 1_000_000)]], "Exact, there once"]
+    text: Annotated[
+        NotRequired[Annotated[str, Bounds(1, 1_000_000)]],
+        "Exact, there once; beside whole lines, lines are added",
+    ]
     property: Annotated[NotRequired[Name], "append adds to a list"]
     occurrence: Annotated[NotRequired[Annotated[int, Bounds(1, 100_000)]], "Which of several"]
     every: Annotated[NotRequired[bool], "All places of text"]
@@ -105,7 +108,7 @@ def edit_note(
     {"action": "replace", "text": "teh", "content": "the"} | {"action": "delete", "lines": "3-4"}.
 
     Args:
-        edits: Each at one place: section, lines, text, property or body.
+        edits: Each at one place.
         diff: Unified diff against the note as read.
     """
     revised = vault.revising.edit(

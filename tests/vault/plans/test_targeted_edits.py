@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from support.refusals import refusal
@@ -16,7 +16,7 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.editing.revising import apply_diff
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, SECTION_NOT_FOUND, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.sections import parse_structure, section_span
-from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
+from vaultwire.vault.plans.targeted_edits import Action, Edit, apply_edits
 from vaultwire.vault.value_types import VaultPath
 
 PATH = VaultPath("Note.md")
@@ -249,6 +249,17 @@ TEXTS = [
     ("a\nb\nc\n", Edit("delete", text="\nb"), "a\nc\n"),
     ("a\nb\nc\n", Edit("delete", text="b\r\n"), "a\nc\n"),
     ("a\nb\n", Edit("append", "c\n", text="b\n"), "a\nb\nc\n"),
+    (
+        "- Copy is late.\n",
+        Edit("append", "- Host is slow.", text="- Copy is late."),
+        "- Copy is late.\n- Host is slow.\n",
+    ),
+    ("a\nb\n", Edit("append", "\nx", text="a"), "a\nx\nb\n"),  # with the line end that was needed once
+    ("a\nb\n", Edit("append", "\n\nx\n", text="a"), "a\n\nx\nb\n"),
+    ("a\nb\n", Edit("append", "\n", text="a"), "a\n\nb\n"),
+    ("a\nb\n", Edit("prepend", "x\n\n", text="b"), "a\nx\n\nb\n"),
+    ("- a\n\t- b\n", Edit("append", "- c\n- d", text="- b"), "- a\n\t- b\n\t- c\n\t- d\n"),
+    ("a\na b\na\n", Edit("append", "x", text="a", every=True), "a\nx\nax b\na\nx\n"),
     ("one one\n", Edit("replace", "x", text="one", every=True), "x x\n"),
     ("aaa\n", Edit("replace", "x", text="aa", every=True), "xa\n"),
     ("aaa\n", Edit("replace", "x", text="aa", occurrence=2), "ax\n"),
@@ -670,3 +681,37 @@ def test_the_nearest_line_is_sought_in_a_bounded_part_of_a_note() -> None:
     lines = Lines()
     assert nearest("something else", lines) == []
     assert lines.read < 2_000
+
+
+@given(
+    st.lists(st.sampled_from(["- a", "\t- b", "  c", "d e", "", "# f", "> g  "]), min_size=1, max_size=5),
+    st.integers(0, 4),
+    st.integers(0, 2),
+    st.sampled_from([("", ""), ("\n", ""), ("", "\n")]),
+    st.sampled_from(["append", "prepend"]),
+    st.sampled_from(["new", "new\n", "new\nlines", "- new"]),
+)
+def test_what_is_added_beside_whole_lines_is_lines(
+    lines: list[str], first: int, more: int, ends: tuple[str, str], action: Action, content: str
+) -> None:
+    """Every run of lines of a note, with or without the line ends around it."""
+    body = [f"{line}{number}" for number, line in enumerate(lines)]  # each is there once
+    chosen = body[first : first + 1 + more]
+    assume(chosen)
+    around = (ends[0] if first else "", ends[1])
+    notices: list[str] = []
+    edit = Edit(action, content, text=around[0] + "\n".join(chosen) + around[1])
+    result = apply_edits(PATH, "\n".join(body) + "\n", [edit], notices=notices)
+    at = first + len(chosen) if action == "append" else first
+    assert result.split("\n") == [*body[:at], *content.removesuffix("\n").split("\n"), *body[at:], ""]
+    assert notices == ["Added on a line of its own."]
+
+
+def test_what_is_added_within_a_line_is_told_so() -> None:
+    notices: list[str] = []
+    edits = [Edit("append", "!", text="one"), Edit("prepend", "x", text="b", every=True)]
+    assert apply_edits(PATH, "one two\nb\nab\n", edits, notices=notices) == "one! two\nx\nb\naxb\n"
+    assert notices == [
+        "Added within the line, right after the text.",
+        "Added on a line of its own and within the line, right before the text.",
+    ]

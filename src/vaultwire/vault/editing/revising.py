@@ -107,13 +107,15 @@ class Revising:
             message = "Give edits or a diff, not both." if diff else _NO_EDITS
             raise VaultError(INVALID_ARGUMENTS, message, argument="edits")
 
+        notices: list[str] = []
+
         def change(path: VaultPath, text: str) -> str:
             if diff:
                 return apply_diff(path, text, diff, progress)
-            return apply_edits(path, text, list(edits), self._change_property, progress)
+            return apply_edits(path, text, list(edits), self._change_property, progress, notices)
 
         asked = Asked(keeps_frontmatter=keeps_frontmatter)
-        (revised,) = self._revise([name], change, if_match, progress, asked=asked, dry_run=dry_run)
+        (revised,) = self._revise([name], change, if_match, progress, notices, asked=asked, dry_run=dry_run)
         return revised
 
     def revise_properties(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import textwrap
 from bisect import bisect_right
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
@@ -46,8 +47,8 @@ class Edit(NamedTuple):
       quote that it stands in; replace changes its text and keeps the id, a list item's mark and nested items, a quote's
       mark; delete removes all of these.
     - ``lines`` (``10-20``, ``10-``, ``10``): append and prepend add lines after and before them, as they are.
-    - ``text``: exactly these characters, over several lines if need be; append and prepend add right after and before
-      them, without line ends of their own.
+    - ``text``: exactly these characters, over several lines if need be; append and prepend add lines after and before
+      them where they are whole lines, and else right after and before them, within the line.
     - ``property``: the caller of ``apply_edits`` decides.
 
     Lines added beside those of a section or block are set apart by an empty line if they would become part of them.
@@ -90,11 +91,13 @@ def apply_edits(
     edits: list[Edit],
     change_property: Callable[[str, Edit], str] | None = None,
     progress: Progress = NO_PROGRESS,
+    notices: list[str] | None = None,
 ) -> str:
     """Return the text with all the edits made. Raises VaultError if one cannot be made.
 
     ``text`` is the file's own, without BOM. Text outside the edits' spans stays as it is; new text gets the note's line
-    ends. ``change_property`` makes the edits of properties, after all others and in their order.
+    ends. ``change_property`` makes the edits of properties, after all others and in their order. ``notices`` gets a line for
+    each edit that adds text beside another: on lines of its own, or within the line.
 
     Raises VaultError: INVALID_ARGUMENTS (also for edits that overlap), SECTION_NOT_FOUND, TEXT_NOT_FOUND,
     AMBIGUOUS_TARGET; ``edit`` in its details is the number of the wrong edit.
@@ -106,7 +109,10 @@ def apply_edits(
     for number, edit in enumerate(asking(progress, edits), 1):
         try:
             _check(edit, can_change_properties=change_property is not None)
-            planned += [_Planned(change, number, heading_start) for change, heading_start in _changes(note, edit)]
+            changes = _changes(note, edit)
+            planned += [_Planned(change, number, heading_start) for change, heading_start in changes]
+            if notices is not None and edit.text and edit.action in ("append", "prepend"):
+                notices.append(_where_added(edit, [change for change, _ in changes]))
         except VaultError as error:
             which = f"Edit {number} of {len(edits)}: " if len(edits) > 1 else ""
             raise VaultError(error.code, which + error.message, **{**error.details, "edit": number}) from None
@@ -321,8 +327,35 @@ def _text_changes(note: _Note, edit: Edit) -> list[Change]:
             start = end
         elif edit.action == "prepend":
             end = start
-        changes.append(Change(start, end, edit.content or ""))
+        beside = _beside_lines(note, starts, edit, position, text) if start == end else None
+        changes.append(beside or Change(start, end, edit.content or ""))
     return changes
+
+
+def _beside_lines(note: _Note, starts: list[int], edit: Edit, position: int, text: str) -> Change | None:
+    """Return the change that adds lines after or before the text at a position; None if that is not all of its lines."""
+    start, end = position + len(text) - len(text.lstrip("\n")), position + len(text.rstrip("\n"))
+    if start >= end:
+        return None
+    first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
+    if "\n".join(note.lines[first : last + 1]).strip() != text.strip():
+        return None
+    content = to_plain(edit.content or "")
+    if edit.action == "append" and content.strip("\n"):  # the line end before it is there already
+        content = content.removeprefix("\n")
+    if content[:1] not in (" ", "\t"):  # where the text was given without its indentation, so was the content
+        content = textwrap.indent(content, note.plain[starts[first] : start])
+    after = last + 1 if edit.action == "append" else first
+    return _replacement(note, after + 1, after, content)
+
+
+def _where_added(edit: Edit, changes: list[Change]) -> str:
+    """Return words about where text was added beside another one."""
+    side = "after" if edit.action == "append" else "before"
+    of_lines = sum(change.whole_lines for change in changes)
+    places = ((of_lines, "on a line of its own"), (len(changes) - of_lines, f"within the line, right {side} the text"))
+    told = (where + (f" ({count} times)" if count > 1 else "") for count, where in places if count)
+    return f"Added {' and '.join(told)}."
 
 
 def _in_file(note: _Note, plain_starts: list[int], position: int) -> int:
