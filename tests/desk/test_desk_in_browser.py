@@ -151,3 +151,20 @@ def test_the_desk_cannot_be_shown_in_a_frame(tab: Tab, server: Serving, vault: P
     assert tab.evaluate(FRAME % json.dumps(f"{server.url}/desk/")) == "loaded"
     (frame,) = tab.frames()
     assert frame.startswith("chrome-error:"), frame
+
+
+def test_many_pages_can_be_open_at_once(tab: Tab, server: Serving, vault: Path) -> None:
+    """A browser keeps six connections to one server: with a stream for each page, the seventh page would hang."""
+    open_desk(tab, vault)
+    tab.wait_for("document.title.includes('vault')")
+    context = tab.do("Target.getTargetInfo")["targetInfo"]["browserContextId"]
+    pages = [
+        tab.do("Target.createTarget", url=f"{server.url}/desk/", browserContextId=context)["targetId"] for _ in range(8)
+    ]
+
+    def titles() -> list[str]:
+        found = tab.do("Target.getTargets")["targetInfos"]
+        return [each["title"] for each in found if each["targetId"] in pages]
+
+    while not all("vault" in title for title in titles()):
+        tab.evaluate("new Promise((done) => setTimeout(done, 20))")

@@ -172,11 +172,29 @@ def test_a_stale_proposal_shows_both(door: DeskDoor, tab: Tab) -> None:
     show(tab, proposal)
     tab.wait_for("document.querySelector('.stale .file')")
     assert "painter" in tab.texts(".stale")[0]
-    for what in ("yes", "edit"):  # its text was made from another note
-        assert tab.evaluate(f"document.querySelector('[data-decides=\"{proposal} {what}\"]').ariaDisabled") == "true"
+    assert tab.evaluate(f"document.querySelector('[data-decides=\"{proposal} yes\"]').ariaDisabled") == "true"
     tab.type("e")
-    said(tab, "Refuse it with a reason")
-    assert tab.texts("textarea") == []
+    tab.wait_for("document.querySelector('textarea').value === 'Was a painter.\\nWas a mathematician.\\n'")
+    tab.click("button", "Show what will be written")
+    tab.click(f"[data-decides='{proposal} accept edited']")
+    said(tab, "as edited")
+    assert door.text("People/Ada.md") == "Was a painter.\nWas a mathematician.\n"
+
+
+def test_of_what_waits_a_part_is_accepted_and_the_next_is_shown(door: DeskDoor, tab: Tab) -> None:
+    first, second = door.hold(("Projects/Plan.md", EDITED)), door.hold(("Log.md", "second\n"))
+    door.edit(("People/Ada.md", ADA))
+    tab.wait_for("document.querySelectorAll('.row-item').length === 3")
+    tab.click("button.count")
+    tab.wait_for("document.querySelectorAll('.row-item').length === 2")
+    show(tab, first)
+    tab.click(f"[data-decides='{first} yes 0 1']")
+    tab.wait_for("location.hash.endsWith('/p3')")
+    said(tab, "The rest waits as proposal 3")
+    assert door.text("Projects/Plan.md") == NOTE.replace("Line 30 about the garden", "Line 30 about the yard")
+    tab.click("[data-decides='p3 yes']")
+    tab.wait_for(f"location.hash.endsWith('/{second}')")
+    assert door.text("Projects/Plan.md") == EDITED
 
 
 def test_what_builds_on_a_change_is_said_and_undone_together(door: DeskDoor, tab: Tab) -> None:

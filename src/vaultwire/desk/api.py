@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from vaultwire import __version__
 from vaultwire.desk.answers import DeskRefusal
 from vaultwire.desk.vaults import READ_ONLY, WRITING, DeskVaults
+from vaultwire.review.glance.marking import mark_changes
 from vaultwire.review.glance.rendering import to_tree
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
@@ -136,15 +137,19 @@ class DeskApi:
         }
         if "limit" in given:
             filters["limit"] = _number(given, "limit", 0)
-        return self._review(given).items(**filters)
+        return self._review(given).items(**filters, folds=bool(given.get("folds")))
 
     def _picture(self, given: Mapping[str, str]) -> Picture:
         path, data = self._review(given).bytes_of(*_file_of(given), _side(given))
         return Picture(path, data or b"")
 
     def _rendered(self, given: Mapping[str, str]) -> dict[str, Any]:
-        _, data = self._review(given).bytes_of(*_file_of(given), _side(given))
-        return {"tree": to_tree((data or b"").decode("utf-8", "replace"))}
+        review, (id_, file) = self._review(given), _file_of(given)
+        sides = [review.bytes_of(id_, file, side)[1] for side in _SIDES]
+        trees = [to_tree((data or b"").decode("utf-8", "replace")) for data in sides]
+        if None not in sides:
+            trees = list(mark_changes(*trees))
+        return {"tree": trees[_SIDES.index(_side(given))]}
 
     def _base(self, given: Mapping[str, str]) -> dict[str, Any]:
         from vaultwire.review.glance.base_views import Wanted  # noqa: PLC0415 - as _asked

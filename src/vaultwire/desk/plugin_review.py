@@ -36,6 +36,7 @@ class PluginReview:
         self._read_only = read_only
         self._lock = threading.Lock()
         self._stamp: Hashable = None
+        self._basis: dict[str, str] = {}  # of the texts that the plugin was given to edit
         self._items: dict[str, Any] | None = None
 
     def items(self) -> dict[str, Any]:
@@ -70,7 +71,9 @@ class PluginReview:
             return {"type": "item", "item": reviewer.item(id_)}
         file = _number(message.get("file"))
         if kind == "text":
-            return {"type": "text", "id": id_, "file": file, "text": reviewer.text(id_, file)["text"]}
+            answer = reviewer.text(id_, file)
+            self._basis[id_] = answer["basis"]
+            return {"type": "text", "id": id_, "file": file, "text": answer["text"]}
         if kind == "hunks":
             return {"type": "hunks", "id": id_, "file": reviewer.hunks(id_, file, _number(message.get("from")))}
         return {"type": "preview", "id": id_, "file": reviewer.preview(id_, file, _text(message.get("text")))["file"]}
@@ -89,6 +92,7 @@ class PluginReview:
             hunk=None if hunk is None else _number(hunk),
             edited={str(index): _text(text) for index, text in edited.items()},
             reason=_text(message.get("reason") or "")[:_MAX_REASON],
+            basis=self._basis.pop(id_, "") if edited else "",
         )
         self._on_decided()
         return {"type": "decided", "id": id_, "message": result["message"], "error": False, "undo": result.get("undo")}

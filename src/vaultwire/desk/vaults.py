@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PERSON = "you"
 TOOL = "desk"
 # What changes notes. The other decisions only note what the person thinks of a change.
-WRITING = frozenset(("undo", "accept"))
+WRITING = frozenset(("undo", "move_back", "accept"))
 READ_ONLY = "This server runs read-only, so the desk changes no note. Start it without --read-only"
 
 

@@ -27,7 +27,7 @@ from vaultwire.vault.vault import Vault
 
 # Of the index of a file. Python refuses to read numbers of thousands of digits.
 _MAX_DIGITS = 9
-_ACTIONS = ("keep", "unkeep", "undo", "accept", "refuse")
+_ACTIONS = ("keep", "unkeep", "undo", "move_back", "accept", "refuse")
 
 
 class Deciding:
@@ -65,6 +65,8 @@ class Deciding:
                 return self._refuse(proposal, reason, dry_run=dry_run)
             return self._accept(entry, proposal, edited, basis, dry_run=dry_run)
         _change_of(entry, action)
+        if action == "move_back":
+            return self._undoing.move_back(entry, dry_run=dry_run)
         if action == "undo":
             if file is None:
                 return self._undoing.undo([entry], dry_run=dry_run)
@@ -74,6 +76,8 @@ class Deciding:
     def decide_many(self, entries: Sequence[Entry], action: str, reason: str, *, dry_run: bool) -> dict[str, Any]:
         """Decide several items: all of them, or none if one of them stands in the way. Raises VaultError."""
         _check_action(action)
+        if action == "move_back":
+            raise VaultError(INVALID_ARGUMENTS, "Changes are moved back one by one.", argument="action")
         if not entries:
             return done("There is nothing to decide.")
         if action in ("keep", "unkeep", "undo"):

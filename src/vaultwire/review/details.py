@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from vaultwire.review.deciding import edited_bytes
@@ -13,6 +14,7 @@ from vaultwire.review.undoing import Undoing
 from vaultwire.vault.changes.change import DetailedChange, Move, Step, Write
 from vaultwire.vault.changes.rebasing import Rebased
 from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.media_types import kind_of, media_type_of
 from vaultwire.vault.value_types import VaultPath
@@ -22,6 +24,7 @@ from vaultwire.vault.vault import Vault
 _MAX_ROWS = 2000
 # Of an item with more files, the first ones are shown.
 _MAX_FILES = 200
+_MAX_LOST = 200
 
 
 class FileSides(NamedTuple):
@@ -31,6 +34,11 @@ class FileSides(NamedTuple):
     before: bytes | None
     after: bytes | None
     target: VaultPath | None = None
+
+
+def is_deletion(step: Step) -> bool:
+    """Tell whether a step deletes a file, for good or to the trash."""
+    return lies_in(step.target, TRASH) if isinstance(step, Move) else step.old is not None and step.new is None
 
 
 class Details:
@@ -47,7 +55,9 @@ class Details:
         steps, contents, now = self._steps(entry)
         rows, files = _MAX_ROWS, []
         for index in range(min(len(steps), _MAX_FILES)):
-            view = self._view(entry, index, _sides(steps, contents, index), 0, rows)
+            view = self._view(entry, index, self._sides(steps, contents, index), 0, rows)
+            if entry.waits and is_deletion(steps[index]):
+                view["lost_links"] = self._lost_links(view["path"])
             rows = max(0, rows - sum(len(hunk["rows"]) for hunk in view["hunks"]))
             overlap = None if now is None else now.overlaps.get(index)
             if overlap is not None:
@@ -67,6 +77,8 @@ class Details:
             else:
                 found["conflict"] = obstacle.message
                 found["blocked_by"] = [f"c{number}" for number in obstacle.details.get("changes", [])]
+                back = self._undoing.way_back(entry)
+                found["way_back"] = "" if back is None else back.target
         elif now is not None and entry.proposal is not None:
             obstacle = self._vault.holding.obstacle(entry.proposal, now)
             found["conflict"] = "" if obstacle is None else obstacle.message
@@ -141,19 +153,39 @@ class Details:
         steps, detailed, _ = self._steps(entry)
         if not 0 <= file < len(steps):
             raise VaultError(INVALID_ARGUMENTS, f"{entry.id} has no file {file}; they count from 0.", argument="file")
-        return _sides(steps, detailed, file)
+        return self._sides(steps, detailed, file)
+
+    def _sides(self, steps: Sequence[Step], detailed: DetailedChange | None, index: int) -> FileSides:
+        step = steps[index]
+        if isinstance(step, Write):
+            return FileSides(step.path, step.before, step.after)
+        content = None if detailed is None else detailed.contents[index]
+        data = None if content is None else content.data
+        if detailed is None and is_deletion(step):
+            with suppress(VaultError):  # a folder, or too large
+                data = self._vault.holding.bytes_at(step.source)
+        return FileSides(step.source, data, data, step.target)
+
+    def _lost_links(self, path: str) -> list[dict[str, Any]]:
+        """Return the links that lead nowhere once a file is gone: the first ones, by note and line."""
+        try:
+            lost = self._vault.links_lost(path)
+        except VaultError:  # it is gone already
+            return []
+        return [{"path": note, "line": line} for note, line in lost[:_MAX_LOST]]
 
     def _view(self, entry: Entry, index: int, sides: FileSides, first: int, rows: int) -> dict[str, Any]:
+        is_deleted = sides.target is not None and lies_in(sides.target, TRASH) and sides.before is not None
         view = file_diff(
             sides.path,
             sides.before,
-            sides.after,
+            None if is_deleted else sides.after,
             resolve=self._vault.reviewing.resolver(),
             first_hunk=first,
             max_rows=rows,
-            target=sides.target,
+            target=None if is_deleted else sides.target,
         )
-        view["index"] = index
+        view |= {"index": index, "to": sides.target}
         view["state"] = self._state(entry, index, None)
         for hunk in view["hunks"]:
             hunk["state"] = self._state(entry, index, hunk["index"])
@@ -188,12 +220,3 @@ def _follow(moved: dict[str, str], files: Sequence[dict[str, Any]]) -> None:
     for link in (link for view in files for link in view["links"]):
         if link["old"] is None and link["new"] in moved:
             link |= {"old": moved[link["new"]], "follows": True, "words": f"follows the move to {link['new']}"}
-
-
-def _sides(steps: Sequence[Step], detailed: DetailedChange | None, index: int) -> FileSides:
-    step = steps[index]
-    if isinstance(step, Write):
-        return FileSides(step.path, step.before, step.after)
-    content = None if detailed is None else detailed.contents[index]
-    data = None if content is None else content.data
-    return FileSides(step.source, data, data, step.target)

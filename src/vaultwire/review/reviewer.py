@@ -33,15 +33,16 @@ class Reviewer:
         """Return ``waiting`` and ``unreviewed``."""
         return self._timeline.counts()
 
-    def items(self, *, before: str = "", limit: int = 100, **filters: str) -> dict[str, Any]:
+    def items(self, *, before: str = "", limit: int = 100, folds: bool = False, **filters: str) -> dict[str, Any]:
         """Return a page of the items, the latest first, with counts. ``before``: the id of the last item of the page before.
 
-        ``filters``: client, session, folder, kind, state, text, since, as in ``Filters``; empty ones do not count.
+        ``folds``: see ``Timeline.page``. ``filters``: client, session, folder, kind, state, text, since, as in ``Filters``;
+        empty ones do not count.
         """
         unknown = sorted(filters.keys() - set(Filters._fields))
         if unknown:
             raise VaultError(INVALID_ARGUMENTS, f"{unknown[0]!r} is no filter.", argument=unknown[0])
-        return self._timeline.page(Filters(**filters), before, limit)
+        return self._timeline.page(Filters(**filters), before, limit, folds=folds)
 
     def item(self, id: str) -> dict[str, Any]:  # noqa: A002 - the name in the API
         """Return one item with the differences of its files."""

@@ -7,7 +7,9 @@ few looks at the disk.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Hashable, Iterator
+from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from vaultwire.review.entries import Entry, entry_of, item_of, not_there, parse_id
@@ -25,11 +27,14 @@ _MAX_PAGE = 500
 # In so many of the latest changes their lines are searched, too; of older ones only paths and words.
 _MAX_SEARCHED = 200
 _MAX_SEARCHED_BYTES = 100_000
+# So many equal changes are one row.
+_MIN_SAME, _MAX_SAME = 3, 1000
 _KINDS = ("change", "held", "diff")
 _STATES = (
     "made",
     "undone",
     "undone in part",
+    "open",
     "waiting",
     "stale",
     "accepted",
@@ -40,7 +45,7 @@ _STATES = (
 
 
 class Filters(NamedTuple):
-    """Which items are asked for; empty: all."""
+    """Which items are asked for; empty: all. The state "open": all that wait, stale or not."""
 
     client: str = ""
     session: str = ""
@@ -173,8 +178,12 @@ class Timeline:
             now is not None and entry.proposal is not None and bool(self._vault.holding.obstacle(entry.proposal, now))
         )
 
-    def page(self, filters: Filters, before: str, limit: int) -> dict[str, Any]:
-        """Return a page of the items. Raises VaultError for a filter that is none, and a ``before`` that is not there."""
+    def page(self, filters: Filters, before: str, limit: int, *, folds: bool = False) -> dict[str, Any]:
+        """Return a page of the items. Raises VaultError for a filter that is none, and a ``before`` that is not there.
+
+        ``folds``: changes that follow each other and did the same to the same files are one item, the latest, with ``same``:
+        the ids and times of the others.
+        """
         _check(filters, limit)
         start = self._vault.reviewing.parse_time(filters.since) if filters.since else None
         entries = self.entries()
@@ -183,14 +192,20 @@ class Timeline:
             found = [entry for entry in found if self.is_stale(entry) is (filters.state == "stale")]
         if filters.text:
             found = self._with_text(found, filters.text.casefold())
-        total = len(found)
+        total, is_open = len(found), sum(entry.waits for entry in found)
         if before:
             key = self.entry(before).key
             found = [entry for entry in found if entry.key < key]
         with self._lock:
             facts = self._facts
-        items = [self.item(entry) for entry in found[:limit]]
-        return {"items": items, "has_more": len(found) > limit, "total": total, **facts}
+        items: list[dict[str, Any]] = []
+        for run in _runs(found) if folds else ([entry] for entry in found):
+            if len(items) == limit:
+                break
+            item = {**self.item(run[0]), "same": [[entry.id, moment(entry.key[0])] for entry in run[1:]]}
+            items.append(item)
+        shown = sum(1 + len(item["same"]) for item in items)
+        return {"items": items, "has_more": len(found) > shown, "total": total, "open": is_open, **facts}
 
     def _with_text(self, entries: list[Entry], text: str) -> list[Entry]:
         found = {entry.id for entry in entries if text in _words_of(entry)}
@@ -255,12 +270,28 @@ def _fits(entry: Entry, filters: Filters, start: int | None) -> bool:
         return False
     if filters.kind and entry.kind != filters.kind:
         return False
-    if filters.state and entry.state != ("waiting" if filters.state == "stale" else filters.state):
+    if filters.state and entry.state != ("waiting" if filters.state in ("open", "stale") else filters.state):
         return False
     if start is not None and entry.key[0] < start:
         return False
     folder = filters.folder.strip("/")
     return not folder or any(lies_in(path, folder) for path in _paths(entry))
+
+
+def _runs(entries: list[Entry]) -> Iterator[list[Entry]]:
+    """Yield the entries, those together that look the same in the list, one after the other."""
+    for (_, waits), run in groupby(entries, key=lambda entry: (_look_of(entry), entry.waits)):
+        if waits:
+            yield from ([entry] for entry in run)
+        else:
+            while part := list(islice(run, _MAX_SAME)):
+                yield from [part] if len(part) >= _MIN_SAME else ([entry] for entry in part)
+
+
+def _look_of(entry: Entry) -> Hashable:
+    day = time.localtime(entry.key[0] // 1_000_000_000)[:3]
+    undoes = () if entry.change is None else entry.change.undoes
+    return entry.author, entry.state, entry.is_reviewed, entry.kind, undoes, entry.undid_part_of, day, entry.files
 
 
 def _paths(entry: Entry) -> Iterator[str]:

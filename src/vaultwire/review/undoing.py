@@ -10,11 +10,23 @@ from vaultwire.review.marks import UndonePart
 from vaultwire.review.timeline import Timeline
 from vaultwire.review.undone_parts import is_nothing, only_part, parts_of, what_is_left, whole_or_hunk
 from vaultwire.review.wording import summary
-from vaultwire.vault.changes.change import Change, DetailedChange, FileChange, Step, Write, files_of, paths_of
+from vaultwire.vault.changes.change import (
+    Change,
+    DetailedChange,
+    FileChange,
+    Move,
+    Step,
+    Write,
+    files_of,
+    moves_of,
+    paths_of,
+)
 from vaultwire.vault.changes.undo import UndoConflict
+from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import UNDO_CONFLICT, VaultError
 from vaultwire.vault.holding import words
 from vaultwire.vault.holding.decisions import Decision
+from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 
 _MAX_NAMED = 10
@@ -72,6 +84,26 @@ class Undoing:
             return _refuse(error.message, [_conflict(error, [number])], [], dry_run=dry_run)
         what = f"change {number}" if hunk is None or not parts else f"a hunk of change {number}"
         return done(f"Undid {what}{f' in {path}' if parts else ''}.", made.files, made)
+
+    def way_back(self, entry: Entry) -> Move | None:
+        """Return the move that takes back a rename whose undo is in conflict: links follow it, whatever was written since."""
+        moves = [] if entry.change is None else moves_of(entry.change)
+        if len(moves) != 1 or entry.change is None or lies_in(moves[0].target, TRASH) or entry.state == "undone":
+            return None
+        now = self._reviewing.path_now(moves[0].target, entry.change.id)
+        tree = self._reviewing.tree()
+        return Move(now, moves[0].source) if tree.exists(now) and not tree.exists(moves[0].source) else None
+
+    def move_back(self, entry: Entry, *, dry_run: bool) -> dict[str, Any]:
+        """Move what a change has renamed back to its name, with all links. Raises VaultError."""
+        back = self.way_back(entry)
+        if back is None:
+            raise VaultError(UNDO_CONFLICT, "There is no name to move back to.", changes=[])
+        _, moved = self._vault.arranging.move(back.source, f"/{back.target}", NO_PROGRESS, dry_run=dry_run)
+        if dry_run or moved.change is None:
+            return _would(moved.steps, f"the rename of {back.target!r}")
+        self._log(_decision(entry, moved.change, _told(entry, moved.change)))
+        return done(f"Moved {back.source} back to {back.target}. Links follow.", moved.change.files, moved.change)
 
     def obstacle(self, entry: Entry) -> VaultError | None:
         """Return why a change cannot be undone now, None if it can. ``details["changes"]`` are those in the way."""

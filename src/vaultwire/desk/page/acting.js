@@ -1,6 +1,7 @@
 // What the parts of the page that decide have in common.
 
 import { html } from "./vendor/htm-preact-3.1.1.js";
+import { waits } from "./words.js";
 
 export const READ_ONLY = "This server only reads (--read-only), so it cannot write notes. You can keep changes and refuse proposals, but not undo or accept.";
 
@@ -23,11 +24,15 @@ export function canEdit(file) {
   return isText(file) && file.can_edit !== false;
 }
 
-// A click stays on the change; a key goes on to the next that is open, with the focus where it was.
+// After what waits comes the next that waits. Of other changes, a click stays on the change; a key goes on to the next that is
+// open, with the focus where it was. Returns the id that it went to, true if it stayed.
 export async function advance(desk, item, event, action) {
   const next = desk.nextOpen(item.id);
   const done = await action();
   const byKey = !event || event.detail === 0;
-  if (done && byKey && next) desk.go(next.id);
-  return done;
+  if (!done) return false;
+  const waiting = waits(item) ? await desk.showWaiting() : null;
+  if (waiting) return waiting;
+  if (byKey && next) desk.go(next.id);
+  return (byKey && next?.id) || true;
 }

@@ -77,11 +77,45 @@ export async function post(name, body) {
   }
 }
 
+// News from the server, by one stream for all pages of this browser: a browser keeps few connections to one server, and a stream
+// takes one for as long as its page is open. The page that holds the lock has the stream and tells the others. Where there are no
+// locks (no TLS, another computer), a page has a stream of its own while it is seen.
+export function listen({ onOpen, onLost, onChanged }) {
+  const hear = { open: onOpen, lost: onLost, changed: onChanged };
+  if (!navigator.locks) {
+    let close = null;
+    const look = () => {
+      if (document.hidden) close = close?.();
+      else close ??= stream((kind, news) => hear[kind](news));
+    };
+    document.addEventListener("visibilitychange", look);
+    look();
+    return;
+  }
+  const name = `vaultwire-desk ${location.pathname}`;
+  const pages = new BroadcastChannel(name);
+  let last = null; // what the page with the stream has told of the connection
+  const tell = (kind, news) => {
+    if (kind !== "changed") last = kind;
+    hear[kind](news);
+    pages.postMessage({ kind, news });
+  };
+  pages.addEventListener("message", ({ data }) => {
+    if (data.kind !== "new page") hear[data.kind]?.(data.news);
+    else if (last) pages.postMessage({ kind: last });
+  });
+  pages.postMessage({ kind: "new page" });
+  navigator.locks.request(name, () => {
+    stream(tell);
+    return new Promise(() => {}); // held until the page is closed
+  });
+}
+
 const RETRY_FIRST = 500;
 const RETRY_LAST = 10_000;
 
-// News from the server. EventSource gives up when the server answers with an error, so this opens it again itself.
-export function listen({ onOpen, onLost, onChanged }) {
+// EventSource gives up when the server answers with an error, so this opens it again itself. Returns what ends it.
+function stream(tell) {
   let source = null;
   let wait = RETRY_FIRST;
   let closed = false;
@@ -90,12 +124,12 @@ export function listen({ onOpen, onLost, onChanged }) {
     source = new EventSource("api/events");
     source.addEventListener("open", () => {
       wait = RETRY_FIRST;
-      onOpen();
+      tell("open");
     });
-    source.addEventListener("changed", (event) => onChanged(JSON.parse(event.data)));
+    source.addEventListener("changed", (event) => tell("changed", JSON.parse(event.data)));
     source.addEventListener("error", () => {
       source.close();
-      onLost();
+      tell("lost");
       setTimeout(open, wait);
       wait = Math.min(wait * 2, RETRY_LAST);
     });
@@ -103,6 +137,6 @@ export function listen({ onOpen, onLost, onChanged }) {
   open();
   return () => {
     closed = true;
-    source?.close();
+    source.close();
   };
 }

@@ -30,8 +30,8 @@ function Head({ desk, state }) {
       ${views.map((view) => html`<a key=${view.name} href=${desk.link(view.name)}
         aria-current=${route.kind === "view" && route.id.split("/")[0] === view.name ? "page" : null}>${view.title}</a>`)}
     </nav>
-    <span class="count" data-waits=${waiting > 0 ? "" : null}>${waiting
-      ? html`<span aria-hidden="true">● </span>${count(waiting, "waits", "wait")}` : "Nothing waits"}</span>
+    ${waiting || state.filters.state === "open" ? html`<button type="button" class="count" data-waits="" aria-pressed=${String(state.filters.state === "open")} title="Show only what waits for you"
+      onClick=${() => desk.toggleWaiting()}><span aria-hidden="true">● </span>${count(waiting, "waits", "wait")}</button>` : html`<span class="count">Nothing waits</span>`}
     <span class="tools">
       ${permission === "default" && html`<button type="button" onClick=${() => desk.askToNotify()}>Notify me</button>`}
       <button type="button" aria-keyshortcuts="?" onClick=${() => desk.ask({ kind: "help" })}>Keys <kbd aria-hidden="true">?</kbd></button>
@@ -42,13 +42,14 @@ function Head({ desk, state }) {
 
 function Overview({ state, desk }) {
   const { waiting, unreviewed, items } = state;
-  const first = items.find((item) => item.state === "waiting" || item.state === "stale") ?? items.find((item) => !item.is_reviewed && item.state === "made");
+  const first = items.find((item) => !item.is_reviewed && item.state === "made");
   if (!state.listed) return html`<p class="empty">Loading…</p>`;
   if (!items.length) return html`<div class="empty"><h2>Nothing waits.</h2><p>What assistants change appears here.</p></div>`;
   return html`<div class="empty">
     <h2>${waiting ? `${count(waiting, "change")} ${waiting === 1 ? "waits" : "wait"} for you.` : "Nothing waits for you."}</h2>
     <p>${unreviewed ? `You have not looked at ${count(unreviewed, "change")} yet.` : "You have looked at all changes."}</p>
-    ${first && html`<p><a class="button" href=${desk.link(first.id)}>Show ${first.state === "made" ? "the latest change" : "what waits"}</a></p>`}
+    ${waiting > 0 ? html`<p><button type="button" class="primary" onClick=${() => desk.showWaiting()}>Show what waits</button></p>`
+      : first && html`<p><a class="button" href=${desk.link(first.id)}>Show the latest change</a></p>`}
     <p class="muted"><kbd>j</kbd> and <kbd>k</kbd> go through the changes. <kbd>?</kbd> shows all keys.</p>
   </div>`;
 }

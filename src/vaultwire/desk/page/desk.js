@@ -2,7 +2,7 @@
 
 import { READ_ONLY } from "./acting.js";
 import { ApiError, get, listen, post, start } from "./api.js";
-import { keptPlace, merge } from "./order.js";
+import { indexOf, keptPlace, merge, shape } from "./order.js";
 import { pageChanged } from "./pointer.js";
 import { isView } from "./views.js";
 import { canKeep, count, isOpen, nameOf, subject, waits } from "./words.js";
@@ -10,19 +10,13 @@ import { canKeep, count, isOpen, nameOf, subject, waits } from "./words.js";
 const PAGE = 60;
 const NO_FILTERS = { text: "", client: "", folder: "", kind: "", state: "" };
 
-function remembered(name, usual) {
+// A choice of the person, kept in this browser where that is allowed.
+function remembered(name, value) {
   try {
-    return localStorage.getItem(`vaultwire-desk-${name}`) ?? usual;
+    if (value) localStorage.setItem(`vaultwire-desk-${name}`, value);
+    return value ?? localStorage.getItem(`vaultwire-desk-${name}`);
   } catch {
-    return usual; // storage is forbidden
-  }
-}
-
-function remember(name, value) {
-  try {
-    localStorage.setItem(`vaultwire-desk-${name}`, value);
-  } catch {
-    // It is chosen again next time.
+    return null; // it is chosen again next time
   }
 }
 
@@ -36,7 +30,7 @@ export class Desk {
       ready: false, failed: null, online: true, busy: false, readOnly: false, version: "", vaults: [], vault: "", waitingBy: {},
       items: [], fresh: null, hasMore: false, total: 0, waiting: 0, unreviewed: 0, clients: [], sessions: [], listed: false,
       filters: NO_FILTERS, route: { kind: "list", id: "" }, detail: null, detailError: null, isChanged: false,
-      layout: remembered("layout", "unified"), view: "source", said: "", isError: false, dialog: null, editing: null,
+      layout: remembered("layout") ?? "unified", view: "source", said: "", isError: false, dialog: null, editing: null,
       permission: "Notification" in globalThis ? Notification.permission : "denied",
     };
   }
@@ -142,7 +136,7 @@ export class Desk {
   // -- the list
 
   query(extra) {
-    return { vault: this.state.vault, ...this.state.filters, limit: PAGE, ...extra };
+    return { vault: this.state.vault, ...this.state.filters, folds: 1, limit: PAGE, ...extra };
   }
 
   async load() {
@@ -160,14 +154,14 @@ export class Desk {
 
   counts(answer) {
     const { total, waiting, unreviewed, clients, sessions } = answer;
-    return { total, waiting, unreviewed, clients, sessions, waitingBy: { ...this.state.waitingBy, [this.state.vault]: waiting } };
+    return { total, open: answer.open, waiting, unreviewed, clients, sessions, waitingBy: { ...this.state.waitingBy, [this.state.vault]: waiting } };
   }
 
   async more() {
     const last = this.state.items.at(-1);
     if (!last || !this.state.hasMore) return;
     try {
-      const answer = await get("items", this.query({ before: last.id }));
+      const answer = await get("items", this.query({ before: last.same.at(-1)?.[0] ?? last.id }));
       const known = new Set(this.state.items.map((item) => item.id));
       this.set({ items: [...this.state.items, ...answer.items.filter((item) => !known.has(item.id))], hasMore: answer.has_more });
     } catch (error) {
@@ -249,7 +243,7 @@ export class Desk {
   }
 
   setLayout(layout) {
-    remember("layout", layout);
+    remembered("layout", layout);
     this.set({ layout });
   }
 
@@ -353,15 +347,35 @@ export class Desk {
     return this.decide({ id, action: "undo", ...part });
   }
 
+  // What waits alone, and back; by one click.
+  toggleWaiting() {
+    this.filter({ ...NO_FILTERS, state: this.state.filters.state === "open" ? "" : "open" });
+    if (this.state.route.kind === "view") this.go();
+  }
+
+  // The oldest first: later ones build on it.
+  async showWaiting() {
+    try {
+      const { items } = await get("items", { vault: this.state.vault, state: "open", limit: 500 });
+      const first = items.at(-1)?.id;
+      if (first) this.go(first);
+      if (first) return first;
+      if (this.state.filters.state === "open") this.clearFilters();
+    } catch (error) {
+      this.fail(error);
+    }
+    return null;
+  }
+
   nextOpen(id) {
     const { items } = this.state;
-    const at = items.findIndex((item) => item.id === id);
+    const at = indexOf(items, id);
     return items.slice(at + 1).find(isOpen) ?? items.slice(0, Math.max(at, 0)).reverse().find(isOpen) ?? null;
   }
 
   step(by) {
     const { items, route } = this.state;
-    const at = items.findIndex((item) => item.id === route.id);
+    const at = indexOf(items, route.id);
     const next = items[at < 0 ? 0 : at + by];
     if (next) this.go(next.id);
     return next;
@@ -383,12 +397,4 @@ export class Desk {
       location.hash = `#/${encodeURIComponent(news.vault)}`;
     });
   }
-}
-
-// What decides where things are on the page: files and the lines of their hunks, without their states.
-function shape(detail) {
-  return JSON.stringify([(detail.files ?? []).map((file) => [
-    file.index, file.action, file.path, file.to, file.hunk_count, file.added, file.removed,
-    (file.hunks ?? []).map((hunk) => [hunk.index, hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines]),
-  ]), detail.state === "stale"]);
 }

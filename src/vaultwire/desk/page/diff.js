@@ -16,7 +16,7 @@ function Path({ path }) {
 
 // `isFixed`: the file asks for no more and decides nothing. `isSince`: it is what has changed since a proposal was made.
 export function FileDiff({ desk, state, item, file, isOnly, isSince = false, isFixed = isSince }) {
-  return html`<section class="file" aria-label=${`${isSince ? "Changed since: " : ""}${plain(file.to ?? file.path)}`}>
+  return html`<section class="file" tabindex="-1" data-file=${isSince ? null : file.index} aria-label=${`${isSince ? "Changed since: " : ""}${plain(file.to ?? file.path)}`}>
     <${FileHead} desk=${desk} state=${state} item=${item} file=${file} isOnly=${isOnly || isFixed} />
     <${Facts} file=${file} />
     <${Body} desk=${desk} state=${state} item=${item} file=${file} isFixed=${isFixed} />
@@ -56,6 +56,8 @@ function Value({ value }) {
 function Facts({ file }) {
   return html`<div class="facts">
     ${file.rewritten_links > 0 && html`<p>${count(file.rewritten_links, "link")} in other notes ${file.rewritten_links === 1 ? "was" : "were"} rewritten.</p>`}
+    ${(file.lost_links ?? []).length > 0 && html`<details class="notice"><summary>${count(file.lost_links.length, "link")} will lead nowhere</summary>
+      <ul>${file.lost_links.map((link, index) => html`<li key=${index}>${plain(link.path)}, line ${link.line}</li>`)}</ul></details>`}
     ${(file.notices ?? []).length > 0 && html`<ul class="notice" aria-label="Hard to see">${file.notices.map((notice, index) => html`<li key=${index}><span aria-hidden="true">⚠ </span>${capital(notice.words)}</li>`)}</ul>`}
     ${(file.properties ?? []).length > 0 && html`<table class="properties"><caption>Properties</caption>
       <thead><tr><th scope="col">Name</th><th scope="col">Before</th><th scope="col">After</th></tr></thead>
@@ -93,7 +95,7 @@ function Rendered({ state, item, file }) {
       .then(([old, fresh, draw]) => setSides({ old, fresh, draw })).catch((error) => setFault(error.message));
   }, [item.id, file.index, state.layout]);
   if (!sides) return html`<p class="empty">${fault || "Loading…"}</p>`;
-  const one = (tree, words) => tree && html`<div class="rendered"><h4>${words}</h4>${sides.draw(tree)}</div>`;
+  const one = (tree, words) => tree && html`<div class="rendered" data-side=${words}><h4>${words}</h4>${sides.draw(tree)}</div>`;
   return html`<div class="sides">${one(sides.old, "Before")}${one(sides.fresh, "After")}</div>`;
 }
 

@@ -61,6 +61,7 @@ export function Editing({ desk, state, item }) {
     if (!done) return;
     for (const file of files) desk.drafts.delete(draftKey(file.index));
     leave();
+    await desk.showWaiting();
   };
   const discard = () => {
     for (const file of files) desk.drafts.delete(draftKey(file.index));

@@ -5,7 +5,7 @@ import { count } from "./words.js";
 
 const KINDS = [["", "All kinds"], ["change", "Changes"], ["held", "Held writes"], ["diff", "Diffs of editors"]];
 const STATES = [
-  ["", "All states"], ["waiting", "Waiting"], ["stale", "Stale"], ["made", "Made"], ["undone", "Undone"],
+  ["", "All states"], ["open", "Waits for you"], ["waiting", "Can be accepted"], ["stale", "Stale"], ["made", "Made"], ["undone", "Undone"],
   ["undone in part", "Undone in part"], ["accepted", "Accepted"], ["accepted as edited", "Accepted as edited"],
   ["refused", "Refused"], ["withdrawn", "Withdrawn"],
 ];

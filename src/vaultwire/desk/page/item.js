@@ -3,6 +3,7 @@
 import { Act, advance, canEdit } from "./acting.js";
 import { FileDiff } from "./diff.js";
 import { Editing } from "./edit.js";
+import { indexOf } from "./order.js";
 import { html, useEffect, useRef } from "./vendor/htm-preact-3.1.1.js";
 import { canKeep, capital, clientOf, count, fullTime, nameOf, plain, stateOf, subject, waits } from "./words.js";
 
@@ -19,12 +20,12 @@ function decisions(item) {
   return [
     { words: isKept ? "Kept" : "Keep", keys: "a", name: `${isKept ? "Kept" : "Keep"} ${name}`, primary: !isKept, off: !canKeep(item), act: "yes" },
     { words: item.state === "undone" ? "Undone" : "Undo", keys: "x", name: `${item.state === "undone" ? "Undone" : "Undo"} ${name}`, act: "no", writes: true,
-      off: ["undone", "refused", "withdrawn"].includes(item.state) || (item.can_undo === false && !item.blocked_by?.length) },
+      off: ["undone", "refused", "withdrawn"].includes(item.state) || Boolean(item.way_back) || (item.can_undo === false && !item.blocked_by?.length) },
   ];
 }
 
 function Toolbar({ desk, state, item }) {
-  const at = state.items.findIndex((each) => each.id === item.id);
+  const at = indexOf(state.items, item.id);
   const act = { yes: () => desk.yes(item), no: () => desk.no(item), edit: () => desk.set({ editing: { id: item.id } }) };
   const run = (kind) => (event) => {
     if (kind === "edit" || (kind === "no" && waits(item))) return act[kind]();
@@ -57,7 +58,9 @@ function Head({ desk, item }) {
       ${item.undone_by && html` Undone by ${link(desk, item.undone_by)}.`}
       ${item.change && item.id.startsWith("p") && html` Written as ${link(desk, item.change)}.`}</span></p>
     ${item.reason && html`<p>Your reason: <q>${item.reason}</q></p>`}
-    ${item.conflict && html`<p class="notice">${(item.blocked_by ?? []).length
+    ${item.way_back && html`<p class="notice">Something that it changed was changed again, so it cannot be undone as it was. You can move the note back: all links follow, and what was written since stays.
+      <button type="button" data-decides=${`${item.id} back`} onClick=${() => desk.decide({ id: item.id, action: "move_back" })}>Move it back to ${plain(item.way_back)}</button></p>`}
+    ${item.conflict && !item.way_back && html`<p class="notice">${(item.blocked_by ?? []).length
       ? html`${item.blocked_by.length === 1 ? "A later change builds" : "Later changes build"} on this one: ${item.blocked_by.map((id) => link(desk, id))}. “Undo” offers to undo them together.`
       : item.conflict.replace(/ Nothing was changed\.$/, "")}</p>`}
     <p class="counts"><span>${count(item.files.length, "file")}</span> <span class="plus">+${added}</span> <span class="minus">−${removed}</span> <span class="muted">lines</span></p>
@@ -104,11 +107,25 @@ export function Item({ desk, state }) {
     ${isChanged && html`<p class="notice">This change is not as it was when you opened it. <button type="button" onClick=${() => desk.showLatest()}>Show it as it is now</button></p>`}
     ${detail.is_merged && detail.state === "waiting" && html`<p class="notice">This was not made from the text as it is now: that was changed since, or an earlier proposal waits. You see what accepting does to the text as it is now; what was changed since stays.</p>`}
     ${hasText && html`<${ViewSwitch} desk=${desk} state=${state} />`}
+    ${detail.files.length > 2 && html`<${Files} files=${detail.files} />`}
     ${detail.state === "stale" && html`<h3 class="side-title">What it wants, from the note as it was</h3>`}
     ${detail.files.filter((file) => !followed.includes(file)).map(show)}
     ${followed.length > 0 && html`<details class="followed"><summary>${count(followed.length, "note")} whose links follow the move</summary>${followed.map(show)}</details>`}
     ${detail.state === "stale" && html`<${Stale} desk=${desk} state=${state} item=${detail} />`}
   </article>`;
+}
+
+// A list of the files to jump in.
+function Files({ files }) {
+  const jump = (index) => () => {
+    const place = document.querySelector(`[data-file="${index}"]`);
+    place?.closest("details")?.setAttribute("open", "");
+    place?.scrollIntoView({ block: "start" });
+    place?.focus({ preventScroll: true });
+  };
+  return html`<details class="jump" open=${files.length <= 12}><summary>${count(files.length, "file")}</summary>
+    <ul>${files.map((file) => html`<li key=${file.index}><button type="button" class="quiet" onClick=${jump(file.index)}>${plain(file.to ?? file.path)}</button>
+      <span class="lines">${file.added > 0 && html`<span class="plus">+${file.added}</span> `}${file.removed > 0 && html`<span class="minus">−${file.removed}</span>`}</span></li>`)}</ul></details>`;
 }
 
 // The other side of a stale proposal: what has changed since it was made.

@@ -36,9 +36,8 @@ async function decide(desk, kind) {
   if (part) return advanceHunk(desk, detail, part, kind, null);
   if (kind === "no" && waits(detail)) return desk.no(detail);
   const wasInList = document.getElementById("list")?.contains(document.activeElement);
-  const next = desk.nextOpen(detail.id);
   const done = await advance(desk, detail, null, () => desk[kind](detail));
-  if (done && wasInList && next) focusRow(next.id);
+  if (wasInList && typeof done === "string") focusRow(done);
   return done;
 }
 

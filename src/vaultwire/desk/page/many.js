@@ -41,7 +41,7 @@ export function Many({ desk, state }) {
       ? html`<h2 tabindex="-1" id="item-title">A session of ${first ? clientOf(first) : session?.client ?? "…"}</h2>`
       : html`<h2 tabindex="-1" id="item-title">All changes since</h2><p><label>Since <input type="datetime-local" value=${since} onInput=${(event) => setSince(event.target.value)} /></label></p>`}
     ${fault && html`<p class="notice" role="alert">${fault}</p>`}
-    ${items && html`<p>${count(items.total, "change")}${items.waiting ? `, and ${count(items.waiting, "proposal")} in this vault ${items.waiting === 1 ? "waits" : "wait"}` : ""}.</p>`}
+    ${items && html`<p>${count(items.total - items.open, "change")}${items.open ? `, and ${count(items.open, "proposal")} of it ${items.open === 1 ? "waits" : "wait"}` : ""}.</p>`}
     ${plan && (plan.conflicts ?? []).length === 0 && html`<p class="muted">If you undo all: ${plan.message}</p>`}
     ${plan && (plan.conflicts ?? []).length > 0 && html`<div class="notice"><p>${count(plan.conflicts.length, "change")} of these cannot be undone now${(plan.possible ?? []).length ? `. The other ${plan.possible.length} can be` : ""}:</p>
       <ul class="conflicts">${plan.conflicts.map((each, index) => html`<li key=${index}>${each.words}</li>`)}</ul></div>`}

@@ -19,8 +19,21 @@ export function keptPlace(shown, latest) {
   return { items, fresh: added ? { ...merge(shown, latest), added } : null };
 }
 
+// The place of a change in the list, also of one that is folded in a row.
+export function indexOf(items, id) {
+  return items.findIndex((item) => item.id === id || (item.same ?? []).some(([each]) => each === id));
+}
+
 function isBefore(item, other) {
   return Date.parse(item.time) < Date.parse(other.time);
+}
+
+// What decides where things are on the page: files and the lines of their hunks, without their states.
+export function shape(detail) {
+  return JSON.stringify([(detail.files ?? []).map((file) => [
+    file.index, file.action, file.path, file.to, file.hunk_count, file.added, file.removed,
+    (file.hunks ?? []).map((hunk) => [hunk.index, hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines]),
+  ]), detail.state === "stale"]);
 }
 
 // Days, and in each the sessions, in the order of their latest item.

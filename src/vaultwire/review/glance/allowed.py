@@ -18,8 +18,8 @@ _NAMES = """
     td th thead tr ul
 """
 _CLASS_NAMES = """
-    attachment block-math box callout callout-title embed footnote footnotes math missing note outside-picture properties
-    rest tag task
+    attachment block-math box changed callout callout-title embed footnote footnotes math missing note outside-picture
+    properties rest tag task
 """
 ELEMENTS = frozenset(_NAMES.split())
 CLASSES = frozenset(_CLASS_NAMES.split())

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.changes.change import Author, Change, DetailedChange, Step, paths_of
 from vaultwire.vault.changes.projected_tree import ProjectedTree
-from vaultwire.vault.changes.undo import Left, UndoPlan, in_effect, plan_part, plan_undo_all
+from vaultwire.vault.changes.undo import Left, UndoPlan, in_effect, moves_in, plan_part, plan_undo_all
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.search.filters import parse_time
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
@@ -57,6 +57,10 @@ class Reviewing:
     def tree(self) -> ProjectedTree:
         """Return the files as they are, to add steps to."""
         return ProjectedTree(self._bench.files)
+
+    def path_now(self, path: VaultPath, number: int) -> VaultPath:
+        """Return the path that a file has now which had this one after a change."""
+        return moves_in(in_effect(self._bench.changes.since(number))).after(path)
 
     def resolver(self) -> Callable[[str, str], str | None]:
         """Return what tells where a linktext of a note leads, by the files as they are now."""

@@ -7,7 +7,7 @@ const ELEMENTS = new Set(
     'td th thead tr ul').split(' '),
 );
 const CLASSES = new Set(
-  ('attachment block-math box callout callout-title embed footnote footnotes math missing note outside-picture properties ' +
+  ('attachment block-math box changed callout callout-title embed footnote footnotes math missing note outside-picture properties ' +
     'rest tag task').split(' '),
 );
 const MOST_NODES = 25000;
