@@ -1,7 +1,7 @@
 """Notes that may be one note twice: of the same bytes, nearly the same text, or the name of a copy. It changes nothing.
 
 Same bytes and names are known to the index. For nearly the same text every note is read once: 10,000 notes take some seconds.
-A note is cut into runs of three words; of those the twelve with the lowest checksums stand for it, so two notes that have most
+A note is cut into runs of three words; of those the twelve with the lowest hashes stand for it, so two notes that have most
 runs in common nearly always share one of the twelve. Only such pairs are compared whole.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from heapq import nsmallest
 from itertools import combinations
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -37,7 +36,9 @@ _MOST_NUMBERED = 3
 _MOST_NAMESAKES = 5
 
 # A word, or one character of a script that puts no spaces between words.
-_WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff]|[^\W_]+")
+_WORD = re.compile(
+    r"[a-z0-9]+|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff]|[^\W_]+"
+)
 _RUN = 3
 _LEAST_WORDS = 12
 _SKETCH = 12
@@ -99,7 +100,7 @@ def similar_content(files: Files, stats: Sequence[NoteStat], progress: Progress)
     """
     marks: list[int] = []
     for number, stat in enumerate(reporting(progress, stats, "compared")):
-        sketch = nsmallest(_SKETCH, set(_runs(files, stat.path)))
+        sketch = sorted(set(_runs(files, stat.path)))[:_SKETCH]
         marks += [mark << _NUMBER_BITS | number for mark in sketch]
     marks.sort()
     pairs: dict[tuple[int, int], float] = {}
@@ -118,20 +119,17 @@ def similar_content(files: Files, stats: Sequence[NoteStat], progress: Progress)
 
 
 def _runs(files: Files, path: VaultPath) -> list[int]:
-    """Return the checksums of all runs of words in a note's text, in their order; none of a short note."""
+    """Return the hashes of all runs of words in a note's text, in their order; none of a short note."""
     try:
         text = plain_text(files.read(path).data)
     except VaultError:  # it is gone by now, or cannot be read
         return []
     body = text[parse_frontmatter(text).end :] if text.startswith("---") else text
-    words = [zlib.crc32(word.encode("utf-8", "replace")) for word in _WORD.findall(body.casefold())]
+    words = [*map(zlib.crc32, map(str.encode, _WORD.findall(body.casefold())))]
     if len(words) < _LEAST_WORDS:
         return []
-    return [_mixed(first, second, third) for first, second, third in zip(words, words[1:], words[2:], strict=False)]
-
-
-def _mixed(first: int, second: int, third: int) -> int:
-    return (first * 0x9E3779B1 ^ second * 0x85EBCA77 ^ third * 0xC2B2AE3D) * 0x27D4EB2F >> 15 & 0xFFFFFFFF
+    # The hash of a tuple of numbers is the same in every process, and quick.
+    return [*map(hash, zip(words, words[1:], words[2:], strict=False))]
 
 
 def _pairs(marks: Sequence[int]) -> Iterator[tuple[int, int]]:
