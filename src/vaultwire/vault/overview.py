@@ -227,21 +227,27 @@ class Overview:
 
         return similar_tags(self.count_tags(folder, progress))
 
-    def similar_notes(self, folder: str, progress: Progress = NO_PROGRESS, *, by_text: bool) -> Listed[SimilarNotes]:
-        """Return the notes below ``folder`` that may be one note twice: first those of the same bytes, then by name.
+    def similar_notes(
+        self, folder: str, progress: Progress = NO_PROGRESS, *, by_name: bool = True, by_text: bool = True
+    ) -> Listed[SimilarNotes]:
+        """Return the notes below ``folder`` that may be one note twice, the surest first.
 
-        ``by_text``: by nearly the same text instead. That reads every note. See ``insights.similar_notes``.
+        ``by_name``: of the same bytes, or by their names. ``by_text``: of nearly the same text; that reads every note. See
+        ``insights.similar_notes``.
         """
         from vaultwire.vault.insights import similar_notes  # noqa: PLC0415 - rarely needed
 
         place = locate_folder(self._files, folder)
         stats = self._index.survey.notes(place, progress)
-        if by_text:
-            return listed(similar_notes.similar_content(self._files, stats, progress))
+        alike = similar_notes.similar_content(self._files, stats, progress) if by_text else []
+        if not by_name:
+            return listed(alike)
         shown = {stat.path for stat in stats}
         same = [[stat for stat in each if stat.path in shown] for each in self._index.survey.same_content(progress)]
         found = similar_notes.same_content(group for group in same if len(group) > 1)
-        return listed([*found, *similar_notes.similar_names(stat.path for stat in stats)])
+        known = [{*group.notes} for group in found]
+        alike = [group for group in alike if not any({*group.notes} <= notes for notes in known)]
+        return listed([*found, *alike, *similar_notes.similar_names(stat.path for stat in stats)])
 
     def parse_days(self, text: str) -> Days:
         """Return the day, week … that a caller means, with weeks as the person's weekly notes count them.
