@@ -74,9 +74,16 @@ def property_values(catalog: Catalog, name: str, folder: VaultPath | None) -> li
     for value, notes in catalog.rows(
         f"SELECT value, count(*) FROM properties WHERE name = ? AND {within} GROUP BY value", [fold(name), *values]
     ):
-        for text in dict.fromkeys(scalar_texts(from_stored(value))):
+        for text in dict.fromkeys(scalar_texts(_as_shown(from_stored(value)))):
             uses[text] += notes
     return [ValueUse(text, notes) for text, notes in sorted(uses.items(), key=lambda use: (-use[1], use[0]))]
+
+
+def _as_shown(value: PropertyValue) -> PropertyValue:
+    """Return a value with its whole numbers as such: YAML's 8.0 is 8."""
+    if isinstance(value, list):
+        return [_as_shown(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _within(catalog: Catalog, folder: VaultPath | None) -> tuple[str, list[Any]]:
