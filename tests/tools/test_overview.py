@@ -147,7 +147,7 @@ def test_a_page_of_tasks_says_where_the_next_begins(root: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        ({"status": "open"}, "INVALID_ARGUMENTS"),
+        ({"status": "opened"}, "INVALID_ARGUMENTS"),
         ({"path": "Nobody"}, "FILE_NOT_FOUND"),
         ({"folder": "No"}, "FILE_NOT_FOUND"),
     ],

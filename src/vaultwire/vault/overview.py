@@ -10,10 +10,11 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.days import Days, days_between, parse_day_range, parse_days
 from vaultwire.vault.disk.note_text import plain_text
-from vaultwire.vault.disk.paths import is_note, lies_in
+from vaultwire.vault.disk.paths import BASE_SUFFIX, CANVAS_SUFFIX, fold, is_note, lies_in, parse_set_folder
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.guides import find_guide
+from vaultwire.vault.index.rows import AnyOf, NameEndsWith
 from vaultwire.vault.insights.columns import columns_of
 from vaultwire.vault.insights.folder_tree import Branch, folder_tree
 from vaultwire.vault.insights.related import Related, related_notes
@@ -176,6 +177,31 @@ class Overview:
         note = locate(self._files, self._index, path, progress) if path else None
         return self._index.tasks(wanted, note, locate_folder(self._files, folder), progress)
 
+    def bases_and_canvases(self, name: str, folder: str, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
+        """Return the bases and canvases whose name has all words of ``name``, in path order."""
+        words = fold(name).split()
+        place = locate_folder(self._files, folder)
+        either = AnyOf((NameEndsWith(BASE_SUFFIX), NameEndsWith(CANVAS_SUFFIX)))
+        paths = (file.path for file in self._index.rows.find(either, progress))
+        return [
+            path
+            for path in paths
+            if (place is None or lies_in(path, place)) and all(word in fold(path.rpartition("/")[2]) for word in words)
+        ]
+
+    def without_templates(self, wanted: TaskFilter, folder: str) -> TaskFilter:
+        """Return the filter without the tasks of templates: nobody has to do them. ``folder``: in which tasks are asked for."""
+        templates = self._templates()
+        return wanted if lies_in(folder.strip().strip("/"), templates or "/") else wanted._replace(not_below=templates)
+
+    def _templates(self) -> str:
+        """Return the folder of templates, spelt as on the disk; empty if the settings name none that is there."""
+        try:
+            folder = parse_set_folder(self._settings.get().template_folder, "Template folder location")
+        except VaultError:
+            return ""
+        return self._files.spell(folder)[0] if folder else ""
+
     def guide(self, folder: str = "") -> tuple[VaultPath, str] | None:
         """Return path and text of the person's own guide to a folder or, without one, the vault. See ``find_guide``.
 
@@ -185,7 +211,15 @@ class Overview:
 
     def stats(self, limit: int, progress: Progress = NO_PROGRESS) -> VaultStats:
         """Return statistics of the vault, with ``limit`` of the largest folders and of the problems."""
-        return self._index.stats(limit, progress)
+        stats = self._index.stats(limit, progress)
+        templates = self._templates()
+        if not templates or not self._files.is_folder(VaultPath(templates)):
+            return stats
+        todo, done = (
+            len(self._index.tasks(TaskFilter(is_done=is_done), None, VaultPath(templates), progress))
+            for is_done in (False, True)
+        )
+        return stats._replace(tasks_open=stats.tasks_open - todo, tasks_done=stats.tasks_done - done)
 
     def link_graph(self, progress: Progress = NO_PROGRESS) -> LinkGraph:
         """Return the graph of all links between notes, and from notes to attachments."""

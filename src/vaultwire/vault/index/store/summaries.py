@@ -108,6 +108,10 @@ def tasks(catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: 
         test, of_test = below(folder)
         of_notes = f"{of_notes} AND {test}"
         values += of_test
+    if wanted.not_below:
+        test, of_test = below(VaultPath(wanted.not_below))
+        of_notes = f"{of_notes} AND NOT {test}"
+        values += of_test
     tag, text = wanted.tag.removeprefix("#").strip("/"), strip_diacritics(fold_case(wanted.text))
     if not (tag or text or wanted.by_due) and wanted.mark is None and wanted.has_due is None:
         return _task_lines(catalog, wanted.is_done, of_notes, values)
