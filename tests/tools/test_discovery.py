@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,19 @@ def test_without_options_the_list_is_the_standard_one_and_does_not_change(notes:
         capabilities = server.open("2025-11-25")["capabilities"]
         assert capabilities["tools"] == {"listChanged": False}
         assert listed(server) == [*STANDARD]
+
+
+def test_more_tools_names_every_tool_that_is_not_listed(notes: Path) -> None:
+    for arguments in (["--tools", "core"], []):
+        with Server(notes, "--standalone", *arguments) as server:
+            server.open("2025-11-25")
+            tools = {tool["name"]: tool["description"] for tool in server.request("tools/list")["result"]["tools"]}
+            unlisted = server.call("more_tools")["content"][0]["text"]
+            first_sentence = tools["more_tools"].split(".")[0]
+            named = set(re.findall(r"[a-z_]+", first_sentence.partition(":")[2]))
+            runs = set(re.findall(r"^([a-z_]+)\(", unlisted, re.MULTILINE))
+            assert named <= runs
+            assert {*STANDARD} & runs <= named
 
 
 def test_a_tool_that_is_found_is_listed_from_then_on_and_the_client_is_told(core: Server) -> None:

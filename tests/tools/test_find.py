@@ -69,7 +69,7 @@ def test_a_note_is_shown_with_its_time_its_tags_and_the_alias_that_matched(root:
     text, data = found(root, name="back")
     assert (
         text
-        == f"1 note found:\n{local_time('2023-11-14T22:13:21Z')}  Garden.md (alias 'Back yard')  #outdoor  #plan/wet"
+        == f"1 note found:\nGarden.md (alias 'Back yard')  {local_time('2023-11-14T22:13:21Z')}  #outdoor  #plan/wet"
     )
     assert data["notes"] == [
         {

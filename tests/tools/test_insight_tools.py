@@ -49,12 +49,17 @@ def test_duplicates_are_grouped_and_paged(root: Path) -> None:
     assert tags.texts[0].split("\n")[1] == "same letters: #to-do (1), #to_do (1)"
     notes = call(vault, "find_duplicates", limit=1)
     lines = notes.texts[0].split("\n")
-    assert lines[0] == "2 groups of notes that may be one, numbers 1 to 1:"
+    assert (
+        lines[0] == "2 groups of notes that may be one, by their names, content and likeness of text, numbers 1 to 1:"
+    )
     assert lines[1].startswith("same content: Log/0.md, ")
     assert lines[1].endswith(" and 20 more")
     rest = call(vault, "find_duplicates", limit=1, cursor=notes.data["next_cursor"])
     assert rest.data["groups"] == [{"likeness": "copy name", "notes": ["Rolls copy.md", "Rolls.md"], "note_count": 2}]
-    assert call(vault, "find_duplicates", what="text").texts == ["0 groups of notes that may be one."]
+    assert notes.data["compared"] == ["names", "content", "likeness of text"]
+    text = call(vault, "find_duplicates", what="text")
+    assert text.texts == ["0 groups of notes that may be one, by their likeness of text."]
+    assert text.data["compared"] == ["likeness of text"]
 
 
 def test_links_are_fixed_as_suggested_or_as_given(root: Path) -> None:

@@ -147,7 +147,7 @@ def test_a_page_of_tasks_says_where_the_next_begins(root: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        ({"status": "open"}, "INVALID_ARGUMENTS"),
+        ({"status": "opened"}, "INVALID_ARGUMENTS"),
         ({"path": "Nobody"}, "FILE_NOT_FOUND"),
         ({"folder": "No"}, "FILE_NOT_FOUND"),
     ],
@@ -206,3 +206,10 @@ def test_an_empty_vault_has_no_last_change(tmp_path: Path) -> None:
     lines, data = call(tmp_path, "vault_stats")
     assert "modified" not in data
     assert lines[1] == "0 attachments"
+
+
+def test_whole_numbers_are_shown_as_such_and_counted_together(tmp_path: Path) -> None:
+    values = ["8", "8.0", "[8, 8.0, 2.5]", "'8.0'", "1e3"]
+    text = "".join(f"=== {number}.md\n---\np: {value}\n---\n" for number, value in enumerate(values))
+    found = call(write_vault(tmp_path, text), "list_properties", name="p")[1]["values"]
+    assert {each["value"]: each["notes"] for each in found} == {"8": 3, "2.5": 1, "8.0": 1, "1000": 1}

@@ -158,7 +158,7 @@ def test_the_latest_notes_come_first(root: Path) -> None:
     os.utime(root / "Home.md", ns=(0, 1_700_000_000 * 10**9))
     os.utime(root / "Garden.md", ns=(0, 1_800_000_000 * 10**9))
     text, data = call(root, "recent_notes", limit=1)
-    assert text == f"The latest 1 of 2 notes:\n{local_time('2027-01-15T08:00:00Z')}  Garden.md"
+    assert text == f"The latest 1 of 2 notes:\nGarden.md  {local_time('2027-01-15T08:00:00Z')}"
     assert data["total"] == 2
 
 

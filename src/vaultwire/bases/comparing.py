@@ -20,6 +20,8 @@ _NUMBERS = re.compile("([0-9]+)")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|0x[0-9a-fA-F]+", re.ASCII)
 # ASCII's signs in the order of the Unicode Collation Algorithm, as characters that come before all others.
 _SIGNS = {ord(sign): chr(place) for place, sign in enumerate("\t\n\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$", 1)}
+# Letters that stand beside another one, as those with accents do.
+_LETTERS = str.maketrans({"ø": "o", "đ": "d", "ħ": "h", "ł": "l", "æ": "ae", "œ": "oe"})
 # Stands for the number that follows: after every sign, before every letter.
 _A_NUMBER = "0"
 # The order of types where a column has several.
@@ -178,7 +180,8 @@ def _natural(text: str) -> tuple[str | int, ...]:
     folded = text.casefold()
     if not folded.isascii():
         # Letters without their accents: é would come after z otherwise.
-        folded = "".join(each for each in unicodedata.normalize("NFD", folded) if not unicodedata.combining(each))
+        folded = unicodedata.normalize("NFD", folded).translate(_LETTERS)
+        folded = "".join(each for each in folded if not unicodedata.combining(each))
     first, *rest = _NUMBERS.split(folded.translate(_SIGNS))
     if not rest:
         return (first,)

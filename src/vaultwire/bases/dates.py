@@ -55,7 +55,7 @@ def _parse_date(text: str, zone: tzinfo) -> Date | None:
         at = datetime(year, month, day or 1, hour, minute, second, micro, _offset(offset) or zone)
     except (ValueError, OverflowError):
         return None
-    return Date(at.astimezone(zone) if offset else at, has_time=found[4] is not None)
+    return Date(at.astimezone(zone) if offset else _on_clock(at), has_time=found[4] is not None)
 
 
 def _offset(text: str | None) -> timezone | None:
@@ -96,13 +96,21 @@ def add(date: Date, duration: Duration, sign: int = 1) -> Date | None:
     try:
         at = _add_months(date.at, sign * duration.months)
         # Days count on the clock, so that a change of summer time does not move the hour; hours count in real time.
-        at = at + timedelta(days=sign * duration.days)
+        at = _on_clock(at + timedelta(days=sign * duration.days))
         if duration.milliseconds:
             moved = at.astimezone(UTC) + timedelta(milliseconds=sign * duration.milliseconds)
             at = moved.astimezone(at.tzinfo)
     except (ValueError, OverflowError):
         return None
     return Date(at, date.has_time or duration.milliseconds != 0)
+
+
+def _on_clock(at: datetime) -> datetime:
+    """Return a time as the clock shows it: when summer time begins, it jumps over an hour."""
+    try:
+        return at.astimezone(UTC).astimezone(at.tzinfo)
+    except OverflowError:
+        return at
 
 
 def _add_months(at: datetime, months: int) -> datetime:

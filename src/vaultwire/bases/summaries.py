@@ -10,7 +10,7 @@ from typing import Final
 
 from vaultwire.bases.base import Expression
 from vaultwire.bases.comparing import is_empty
-from vaultwire.bases.dates import difference
+from vaultwire.bases.dates import difference, to_ms
 from vaultwire.bases.evaluation import compile_expression, run
 from vaultwire.bases.row import Query, Row
 from vaultwire.bases.texts import text_of, type_name
@@ -26,7 +26,7 @@ def _numbers(values: Sequence[Value]) -> list[float]:
 
 
 def _dates(values: Sequence[Value]) -> list[Date]:
-    return sorted((each for each in values if isinstance(each, Date)), key=lambda date: date.at)
+    return sorted((each for each in values if isinstance(each, Date)), key=to_ms)
 
 
 def _mean(values: Sequence[Value]) -> Value:

@@ -23,7 +23,7 @@ from vaultwire.installation import extras, has_extra, how_to_add, installation, 
 from vaultwire.obsidian.known_vaults import known_vaults
 from vaultwire.obsidian.plugin_files import plugin_is_current
 from vaultwire.transports.lock_file import discover_editors, gemini_folder, lock_folders, qwen_folder
-from vaultwire.vault.holding.proposals import ROOM, ROOM_OF_CLIENT
+from vaultwire.vault.holding.proposals import ROOM, ROOM_OF_CLIENT, Room
 
 # The marks of lines: ! for what does not work, ~ for what could be better.
 _HEADING, _FACT, _PROBLEM, _REMARK = "#", "", "!", "~"
@@ -108,17 +108,7 @@ def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
             "changes": journal.changes,
             "not_kept_because": journal.problem or None,
         },
-        "waiting": [
-            {
-                "client": client,
-                "changes": room.number,
-                "bytes": room.size,
-                "is_nearly_full": any(
-                    used >= _NEARLY_FULL * most for used, most in zip(room, ROOM_OF_CLIENT, strict=True)
-                ),
-            }
-            for client, room in findings.waiting.items()
-        ],
+        "waiting": [_waiting(client, room) for client, room in findings.waiting.items()],
         "policy": config.policy,
         "editors": {
             "folders": lock_folders(),
@@ -139,6 +129,11 @@ def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
     lines = list(_lines(report))
     problems, remarks = ([text for mark, text in lines if mark == kind] for kind in (_PROBLEM, _REMARK))
     return {"healthy": not problems, "problems": problems, "remarks": remarks, **report}
+
+
+def _waiting(client: str, room: Room) -> dict[str, Any]:
+    is_nearly_full = any(used >= _NEARLY_FULL * most for used, most in zip(room, ROOM_OF_CLIENT, strict=True))
+    return {"client": client, "changes": room.number, "bytes": room.size, "is_nearly_full": is_nearly_full}
 
 
 def _environment() -> dict[str, Any]:

@@ -23,7 +23,7 @@ from vaultwire.server.results import (
 from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Listening, Subscriptions, watch
 from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
-from vaultwire.toolkit.tool_sets import COVERS, MORE, also_used
+from vaultwire.toolkit.tool_sets import COVERS, MORE, STANDARD, also_used
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
 from vaultwire.vault.errors import VaultError
 
@@ -236,6 +236,7 @@ class Handlers:
             start = names.index(cursor)
         end = start + TOOLS_PER_PAGE
         tools = [to_listed(each, request.revision, dialect) for each in shown[start:end]]
+        self._name_unlisted(tools, request.peer, {each["name"] for each in shown})
         views = self._views_for(request, dialect)
         result: JsonObject = {"tools": tools if views is None else views.listed(tools, shown[start:end])}
         if end < len(shown):
@@ -243,6 +244,14 @@ class Handlers:
         if request.revision.stateless:
             result |= {"ttlMs": _TOOLS_TTL_MS, "cacheScope": _TOOLS_CACHE_SCOPE}
         return Result(result)
+
+    def _name_unlisted(self, tools: list[JsonObject], peer: Peer, listed: Collection[str]) -> None:
+        """Name the standard tools that are not listed in what is said of ``more_tools``: its own text names the others."""
+        more = next((each for each in tools if each["name"] == MORE), None)
+        offered = {each["name"] for each in self.offered(peer)} if more is not None else set()
+        hidden = [name for name in STANDARD if name in offered and name not in listed and name != MORE]
+        if more is not None and hidden:
+            more["description"] = str(more["description"]).replace(": ", f": {', '.join(hidden)}, ", 1)
 
     # ------------------------------------------------------------------ tools/call
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 
 from vaultwire.toolkit.arguments import check_arguments, check_value
-from vaultwire.toolkit.other_names import is_one, is_replacing, meanings
+from vaultwire.toolkit.other_names import chosen, is_one, is_replacing, meanings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ _LARGEST_NUMBER = 10**18
 _BOOLEANS = {"true": True, "false": False}
 # The members of an object that names something and gives its value; a list of these is also written as one object.
 _NAME, _VALUE, _VALUES = "name", "value", "values"
+# Conditions on properties, such as "status=done"; also written as an object of names and values.
+_CONDITIONS = "properties"
+_SIGNS = frozenset('!=<>"')
 
 
 def read_arguments(
@@ -68,6 +71,8 @@ def _read_object(schema: Schema, given: dict[str, Any]) -> dict[str, Any]:
         elif value is not None or name not in optional:
             if name == "paths" and is_one(member, value):
                 value = [value]  # noqa: PLW2901 - a path may have a comma, and "path" is one
+            if name == _CONDITIONS and isinstance(value, dict) and _items_of(properties[name])["type"] == "string":
+                value = _conditions(value)  # noqa: PLW2901
             read[name] = _read(properties[name], value, is_value=name in (_VALUE, _VALUES))
     if "replace" in properties.get("action", {}).get("enum", ()) and "action" not in read and is_replacing(names):
         read["action"] = "replace"
@@ -146,7 +151,7 @@ def _readings(schema: Schema, value: Any, *, is_value: bool) -> Iterator[Any]:
 def _texts(schema: Schema, value: Any, *, is_value: bool) -> Iterator[str]:
     if "enum" in schema:
         if isinstance(value, str):
-            yield from (choice for choice in schema["enum"] if choice.casefold() == value.strip().casefold())
+            yield from chosen(value, schema["enum"])
     # As a property's value true and 1.5 are what they are as text. Elsewhere they are a mistake: 1.10 came as 1.1.
     elif is_value or (isinstance(value, int) and not isinstance(value, bool)):
         text = _spell(value)
@@ -198,6 +203,20 @@ def _pairs(item: Schema, value: Any) -> list[Any]:
         else:
             return []
     return pairs
+
+
+def _conditions(given: dict[str, Any]) -> Any:
+    """Return an object of names and values as conditions: "status=done"; a value may begin with a sign of its own, ">=4"."""
+    conditions: list[str] = []
+    for name, value in given.items():
+        text = "" if value is None else _spell(value)
+        if text is None or not _SIGNS.isdisjoint(name):
+            return given
+        bare = text.lstrip("!=<>")
+        if not _SIGNS.isdisjoint(bare):
+            return given
+        conditions.append(f"{name}{text}" if bare != text else f"{name}={text}")
+    return conditions
 
 
 def _is_pair(item: Schema, value: Any) -> bool:

@@ -23,7 +23,10 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
         *("source", "source_path", "old_path", "from", "uri"),
     ),
     "file": ("note", "note_name", "file_name"),
-    "paths": ("path", "notes", "note", "files", "file", "note_paths", "file_paths", "names", "name"),
+    "paths": (
+        *("path", "notes", "note", "files", "file", "note_paths", "file_paths", "names", "name"),
+        *("source", "sources", "source_path", "old_path", "from"),
+    ),
     "to": (*_NEW_NAMES, "new_title", "new_heading"),
     "remove": ("names", "delete", "unset"),
     "changes": ("change", "id", "ids", "number", "change_id", "change_number", "numbers"),
@@ -75,8 +78,16 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
 }
 """The other names of each argument."""
 
+OTHER_VALUES: dict[str, tuple[str, ...]] = {
+    "in": ("backlinks", "backlink", "incoming", "inbound", "inlinks"),
+    "out": ("outgoing", "outbound", "outlinks", "forward"),
+    "neighbours": ("neighbors",),
+    "unresolved": ("broken", "missing"),
+}
+"""What models say for a choice of an argument, where the tool has that choice."""
+
 # Names of arguments that mean one note.
-_ONE = frozenset(("path", "note", "file", "name", "notepath", "filepath", "notename"))
+_ONE = frozenset(("path", "note", "file", "name", "notepath", "filepath", "notename", "source", "sourcepath"))
 _LONGEST = 40
 # Words that are shorter are too similar to each other.
 _LEAST_LETTERS = 4
@@ -87,6 +98,12 @@ def meanings(name: str, arguments: Collection[str]) -> list[str]:
     plain = _plain(name)
     same = [argument for argument in arguments if _plain(argument) == plain]
     return same or [argument for argument in _MEANT.get(plain, ()) if argument in arguments]
+
+
+def chosen(value: str, choices: Iterable[str]) -> list[str]:
+    """Return the choices that a text can mean: the same in another spelling, or what it says of it."""
+    plain = _plain(value)
+    return [each for each in choices if plain in (_plain(each), *map(_plain, OTHER_VALUES.get(each, ())))]
 
 
 def is_one(name: str, value: object) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, Pr
 from vaultwire.toolkit.argument_examples import example_of
 from vaultwire.toolkit.lean import not_listed
 from vaultwire.toolkit.lenient_reading import read_arguments
-from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
@@ -197,4 +197,6 @@ def invoke(
     try:
         return declared(vault, progress, **read)
     except VaultError as error:
+        if error.code == FILE_NOT_FOUND:
+            error = vault.history.with_new_name(error)
         return Failure(error.code, error.message, error.details)

@@ -71,7 +71,8 @@ def check_notes(
         files, position, total = vault.check_all(suspects, offset, limit, progress)
         if position < total and not key:
             key = vault.paged.keep(question, suspects, suspects.size, lost)
-        where = counted(total, "file")
+        faulty = sum(1 for _, findings in files if findings)
+        where = f"{faulty} of {counted(total, 'file')}" if faulty else counted(total, "file")
     faults = [
         FoundFault(
             path=found,

@@ -19,6 +19,8 @@ from vaultwire.vault.vault import Vault
 
 Name = Annotated[str, Bounds(0, 200)]
 Time = Annotated[str, Bounds(0, 40)]
+# Beside notes a longer list of other files helps nobody.
+_MOST_FILES = 20
 
 
 class Column(TypedDict):
@@ -45,6 +47,7 @@ class NamedNotes(TypedDict):
 
     notes: list[NamedNote]
     total: Annotated[int, "Notes that match, on all pages together"]
+    files: Annotated[NotRequired[list[str]], "Bases and canvases of that name, if only a name was asked for"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
@@ -95,22 +98,29 @@ def find_notes(
         progress,
     )
     notes = [_to_named(note) for note in page.items]
+    data = NamedNotes(notes=notes, total=page.total)
+    others: list[str] = []
+    if name.strip() and not cursor and asked._replace(sort="relevance") == NoteFilterText(name):
+        others = [*vault.overview.bases_and_canvases(name, folder, progress)[:_MOST_FILES]]
+    if others:
+        data["files"] = others
     lines = [f"{counted(page.total, 'note')} found{page.text}"]
     if show and notes:
         add_columns(vault, notes, show, progress)
         lines.append(" | ".join(["path", *show]))
         lines += [" | ".join([note["path"], *(_cell(note, name) for name in show)]) for note in notes]
-        return page.outcome(NamedNotes(notes=notes, total=page.total), lines)
+        return page.outcome(data, [*lines, *others])
     for note in notes:
         alias = f" (alias {note['alias']!r})" if "alias" in note else ""
         lines.append(
-            "  ".join([f"{local_time(note['modified'])}  {note['path']}{alias}", *(f"#{tag}" for tag in note["tags"])])
+            "  ".join([f"{note['path']}{alias}", local_time(note["modified"]), *(f"#{tag}" for tag in note["tags"])])
         )
+    lines += others
     if not page.total:
         lines += [_unmet_text(unmet) for unmet in vault.overview.unmet(asked, progress)]
     if folder and not page.total and asked._replace(sort=NoteFilterText().sort) == NoteFilterText():
         lines += attachments_instead(vault, folder, progress)
-    return page.outcome(NamedNotes(notes=notes, total=page.total), lines)
+    return page.outcome(data, lines)
 
 
 def _unmet_text(unmet: Unmet) -> str:

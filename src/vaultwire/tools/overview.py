@@ -203,6 +203,7 @@ def list_tasks(
     wanted = vault.overview.due(due) if due.strip() else TaskFilter()
     asked = parse_task_status(status)
     wanted = wanted._replace(mark=asked.mark, is_done=asked.is_done, text=text, tag=tag, by_due=sort == "due")
+    wanted = wanted if path else vault.overview.without_templates(wanted, folder)
     page = page_of(
         vault,
         ("list_tasks", wanted, path, folder),

@@ -169,6 +169,7 @@ def _read_all(
         except VaultError as error:
             if error.code == INVALID_ARGUMENTS:
                 raise
+            error = vault.history.with_new_name(error)
             notes.append(OneOfMany(name=path, error=error.code, message=error.message))
             texts.append(f"({path!r}: {error.code}: {error.message})")
         else:

@@ -180,7 +180,7 @@ def read_many(
         try:
             note, span = vault.read_part(name, None, None, progress)
         except VaultError as error:
-            read.append(error)
+            read.append(vault.history.with_new_name(error))
         else:
             # Keep only what can be shown: fifty of the largest notes would need too much memory.
             shown = first_tokens(_text_of(note, span), max_tokens + 1)

@@ -206,5 +206,5 @@ def recent_notes(vault: Vault, progress: Progress, /, folder: Folder = "", limit
     listing = vault.overview.recent(folder, limit, progress)
     notes = [RecentNote(path=note.path, modified=iso_time(note.modified_ns)) for note in listing.notes]
     lines = [f"The latest {len(notes)} of {counted(listing.total, 'note')}:"]
-    lines += [f"{local_time(note['modified'])}  {note['path']}" for note in notes]
+    lines += [f"{note['path']}  {local_time(note['modified'])}" for note in notes]
     return Outcome(["\n".join(lines)], RecentNotes(notes=notes, total=listing.total))

@@ -16,6 +16,8 @@ _NAMED_PERIODS: Final = {"last": -1, "previous": -1, "this": 0, "current": 0, "n
 _FROM_TODAY = re.compile(r"([+-]\d{1,7})(?: ?(day|week|month|quarter|year)s?)?", re.ASCII)
 _PERIOD = re.compile(r"(?:([a-z]+) )?(week|month|quarter|year)")
 _DATED = re.compile(r"(\d{4})(?:-?(w)(\d\d?)|-?(q)([1-4])|-(\d\d))?", re.ASCII)
+_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKDAY = re.compile(rf"(next|coming|this|last|previous|past) ({'|'.join(_WEEKDAYS)})")
 _LAST_DAYS = re.compile(r"(?:(?:last|past|previous) )?([1-9]\d{0,2}) ?d(?:ays?)?", re.ASCII)
 _BETWEEN = re.compile(r" *\.\.\.? *| to | until ")
 _A_DAY = timedelta(1)
@@ -50,6 +52,8 @@ def parse_days(text: str, today: date, *, iso_weeks: bool = True) -> Days:
         if found is not None and (found[1] is None or found[1] in _NAMED_PERIODS):
             steps = _NAMED_PERIODS[found[1] or "this"]
             return shifted(days_around(found[2], today, iso_weeks=iso_weeks), steps)
+        if (found := _WEEKDAY.fullmatch(word)) is not None:
+            return days_around("day", _weekday(found[1], _WEEKDAYS.index(found[2]), today, iso_weeks=iso_weeks))
         if (found := _DATED.fullmatch(word)) is not None:
             return _dated(found, iso_weeks=iso_weeks)
         return days_around("day", date.fromisoformat(word.upper()))
@@ -153,6 +157,16 @@ def later(day: date, steps: int, period: str) -> date:
         return day + timedelta(steps * (7 if period == "week" else 1))
     month = shifted(days_around("month", day), steps * _MONTHS[period])
     return month.first + timedelta(min(day.day, month.last.day) - 1)
+
+
+def _weekday(which: str, number: int, today: date, *, iso_weeks: bool) -> date:
+    """Return the next such day after today, the last one before it, or that of this week. Monday is 0."""
+    if which == "this":
+        first = days_around("week", today, iso_weeks=iso_weeks).first
+        return first + timedelta((number - first.weekday()) % 7)
+    if which in ("next", "coming"):
+        return today + timedelta((number - today.weekday() - 1) % 7 + 1)
+    return today - timedelta((today.weekday() - number - 1) % 7 + 1)
 
 
 def _dated(found: re.Match[str], *, iso_weeks: bool) -> Days:

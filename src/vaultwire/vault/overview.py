@@ -10,10 +10,11 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.days import Days, days_between, parse_day_range, parse_days
 from vaultwire.vault.disk.note_text import plain_text
-from vaultwire.vault.disk.paths import is_note, lies_in
+from vaultwire.vault.disk.paths import BASE_SUFFIX, CANVAS_SUFFIX, fold, is_note, lies_in, parse_set_folder
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.guides import find_guide
+from vaultwire.vault.index.rows import AnyOf, NameEndsWith
 from vaultwire.vault.insights.columns import columns_of
 from vaultwire.vault.insights.folder_tree import Branch, folder_tree
 from vaultwire.vault.insights.related import Related, related_notes
@@ -176,6 +177,31 @@ class Overview:
         note = locate(self._files, self._index, path, progress) if path else None
         return self._index.tasks(wanted, note, locate_folder(self._files, folder), progress)
 
+    def bases_and_canvases(self, name: str, folder: str, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
+        """Return the bases and canvases whose name has all words of ``name``, in path order."""
+        words = fold(name).split()
+        place = locate_folder(self._files, folder)
+        either = AnyOf((NameEndsWith(BASE_SUFFIX), NameEndsWith(CANVAS_SUFFIX)))
+        paths = (file.path for file in self._index.rows.find(either, progress))
+        return [
+            path
+            for path in paths
+            if (place is None or lies_in(path, place)) and all(word in fold(path.rpartition("/")[2]) for word in words)
+        ]
+
+    def without_templates(self, wanted: TaskFilter, folder: str) -> TaskFilter:
+        """Return the filter without the tasks of templates: nobody has to do them. ``folder``: in which tasks are asked for."""
+        templates = self._templates()
+        return wanted if lies_in(folder.strip().strip("/"), templates or "/") else wanted._replace(not_below=templates)
+
+    def _templates(self) -> str:
+        """Return the folder of templates, spelt as on the disk; empty if the settings name none that is there."""
+        try:
+            folder = parse_set_folder(self._settings.get().template_folder, "Template folder location")
+        except VaultError:
+            return ""
+        return self._files.spell(folder)[0] if folder else ""
+
     def guide(self, folder: str = "") -> tuple[VaultPath, str] | None:
         """Return path and text of the person's own guide to a folder or, without one, the vault. See ``find_guide``.
 
@@ -185,7 +211,15 @@ class Overview:
 
     def stats(self, limit: int, progress: Progress = NO_PROGRESS) -> VaultStats:
         """Return statistics of the vault, with ``limit`` of the largest folders and of the problems."""
-        return self._index.stats(limit, progress)
+        stats = self._index.stats(limit, progress)
+        templates = self._templates()
+        if not templates or not self._files.is_folder(VaultPath(templates)):
+            return stats
+        todo, done = (
+            len(self._index.tasks(TaskFilter(is_done=is_done), None, VaultPath(templates), progress))
+            for is_done in (False, True)
+        )
+        return stats._replace(tasks_open=stats.tasks_open - todo, tasks_done=stats.tasks_done - done)
 
     def link_graph(self, progress: Progress = NO_PROGRESS) -> LinkGraph:
         """Return the graph of all links between notes, and from notes to attachments."""
@@ -227,21 +261,27 @@ class Overview:
 
         return similar_tags(self.count_tags(folder, progress))
 
-    def similar_notes(self, folder: str, progress: Progress = NO_PROGRESS, *, by_text: bool) -> Listed[SimilarNotes]:
-        """Return the notes below ``folder`` that may be one note twice: first those of the same bytes, then by name.
+    def similar_notes(
+        self, folder: str, progress: Progress = NO_PROGRESS, *, by_name: bool = True, by_text: bool = True
+    ) -> Listed[SimilarNotes]:
+        """Return the notes below ``folder`` that may be one note twice, the surest first.
 
-        ``by_text``: by nearly the same text instead. That reads every note. See ``insights.similar_notes``.
+        ``by_name``: of the same bytes, or by their names. ``by_text``: of nearly the same text; that reads every note. See
+        ``insights.similar_notes``.
         """
         from vaultwire.vault.insights import similar_notes  # noqa: PLC0415 - rarely needed
 
         place = locate_folder(self._files, folder)
         stats = self._index.survey.notes(place, progress)
-        if by_text:
-            return listed(similar_notes.similar_content(self._files, stats, progress))
+        alike = similar_notes.similar_content(self._files, stats, progress) if by_text else []
+        if not by_name:
+            return listed(alike)
         shown = {stat.path for stat in stats}
         same = [[stat for stat in each if stat.path in shown] for each in self._index.survey.same_content(progress)]
         found = similar_notes.same_content(group for group in same if len(group) > 1)
-        return listed([*found, *similar_notes.similar_names(stat.path for stat in stats)])
+        known = [{*group.notes} for group in found]
+        alike = [group for group in alike if not any({*group.notes} <= notes for notes in known)]
+        return listed([*found, *alike, *similar_notes.similar_names(stat.path for stat in stats)])
 
     def parse_days(self, text: str) -> Days:
         """Return the day, week … that a caller means, with weeks as the person's weekly notes count them.

@@ -163,6 +163,27 @@ def test_a_sort_is_stable_and_has_empty_cells_last(tmp_path: Path) -> None:
     assert _sorted(tmp_path, "DESC") == ["1", "5", "6", "3", "4", "8", "2", "7"]
 
 
+@pytest.mark.parametrize("types", ["{}", '{"types": {"done": "checkbox"}}'])
+def test_checkboxes_without_a_value_sort_with_those_that_are_not_checked(tmp_path: Path, types: str) -> None:
+    values = {"A": "done: true", "B": "done:", "C": "done: false", "D": "other: 1", "E": "done: true"}
+    text = f"=== .obsidian/types.json\n{types}\n" + "".join(f"=== {a}.md\n---\n{b}\n---\n" for a, b in values.items())
+    vault = open_vault(write_vault(tmp_path, text))
+    for direction, names in (("ASC", ["B", "C", "D", "A", "E"]), ("DESC", ["A", "E", "B", "C", "D"])):
+        base = f"filters: file.ext == 'md'\nviews: [{{name: A, sort: [{{property: done, direction: {direction}}}]}}]"
+        rows = vault.bases.query(BaseSource(text=base)).rows
+        assert [row.path[0] for row in rows] == names
+
+
+def test_texts_sort_as_in_the_person_s_language(tmp_path: Path) -> None:
+    names = ["apfel", "Apfel 2", "Apfel 10", "äpfel", "Bär", "maße", "masse 2", "oe", "øre", "œuvre", "łza", "zebra"]
+    wanted = ["apfel", "äpfel", "Apfel 2", "Apfel 10", "Bär", "łza", "maße", "masse 2", "oe", "œuvre", "øre", "zebra"]
+    text = "".join(f"=== {number}.md\n---\nt: {name}\n---\n" for number, name in enumerate(names))
+    vault = open_vault(write_vault(tmp_path, text))
+    for view in ("sort: [{property: t}]", "groupBy: t"):
+        result = vault.bases.query(BaseSource(text=f"formulas: {{a: 1}}\nviews: [{{name: A, order: [t], {view}}}]"))
+        assert [row.cells[0] for row in result.rows] == wanted
+
+
 def test_files_may_be_grouped_by_lists_and_tags(tmp_path: Path) -> None:
     result = _vault(tmp_path).bases.query(BaseSource(text="views: [{name: V, groupBy: file.tags}]"))
     assert [group.text for group in result.groups] == ["book", "book/novel", "list", "None"]

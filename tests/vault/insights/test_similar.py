@@ -86,7 +86,7 @@ def write(root: Path, **notes: list[str]) -> Path:
 
 
 def found_in(root: Path, *, by_text: bool, **how: Any) -> list[SimilarNotes]:
-    return open_vault(root, **how).overview.similar_notes("", by_text=by_text).all()
+    return open_vault(root, **how).overview.similar_notes("", by_name=not by_text, by_text=by_text).all()
 
 
 def test_notes_of_the_same_bytes_and_of_nearly_the_same_text(tmp_path: Path) -> None:
@@ -94,6 +94,29 @@ def test_notes_of_the_same_bytes_and_of_nearly_the_same_text(tmp_path: Path) -> 
     root = write(tmp_path, a=one, b=one, c=[*one[:10], *two[:1]], d=[*one[:4], *two[4:]], e=two, f=[], g=[])
     assert found_in(root, by_text=False) == [SimilarNotes("same content", [VaultPath("a.md"), VaultPath("b.md")], 100)]
     assert [(group.notes, group.share) for group in found_in(root, by_text=True)] == [(["a.md", "b.md", "c.md"], 100)]
+
+
+@pytest.mark.parametrize("words", [16, 50, 400])
+@pytest.mark.parametrize("separator", [" ", "\n", ". ", "\n\n- "])
+def test_notes_with_a_few_words_changed_are_found(tmp_path: Path, words: int, separator: str) -> None:
+    chance = random.Random(f"{os.environ['VAULTWIRE_SEED']} {words} {separator}")
+    text = [f"w{chance.randrange(10**6)}" for _ in range(words)]
+    changed = list(text)
+    for _ in range(max(1, words * 6 // 100)):
+        changed[chance.randrange(words)] = f"other{chance.randrange(10**6)}"
+    unlike = [f"w{chance.randrange(10**6)}" for _ in range(words)]
+    for name, some in (("a", text), ("b", changed), ("c", unlike)):
+        (tmp_path / f"{name}.md").write_text(separator.join(some))
+    (found,) = open_vault(tmp_path).overview.similar_notes("").all()
+    assert (found.likeness, found.notes) == ("similar content", ["a.md", "b.md"])
+    assert 75 <= found.share < 100
+
+
+def test_notes_in_a_script_without_spaces_are_compared(tmp_path: Path) -> None:
+    text = "今日は庭でトマトを植えました。明日は雨が降るそうです。"
+    root = write_vault(tmp_path, f"=== a.md\n{text}\n=== b.md\n{text.replace('明日', '来週')}\n")
+    (found,) = open_vault(root).overview.similar_notes("").all()
+    assert found.notes == ["a.md", "b.md"]
 
 
 def test_what_a_template_gives_to_many_notes_makes_none_of_them_similar(tmp_path: Path) -> None:
@@ -127,7 +150,7 @@ def test_comparing_texts_reads_each_note_once_and_can_be_stopped(
         return whole(self, path, *args)
 
     monkeypatch.setattr(Files, "read", counted)
-    assert vault.overview.similar_notes("", by_text=True).all() == []
+    assert vault.overview.similar_notes("", by_name=False).all() == []
     assert sorted(read) == sorted(f"n{number}.md" for number in range(50))
 
     class Gone(NoProgress):
@@ -136,5 +159,5 @@ def test_comparing_texts_reads_each_note_once_and_can_be_stopped(
                 raise Stopped
 
     with pytest.raises(Stopped):
-        vault.overview.similar_notes("", Gone(), by_text=True)
+        vault.overview.similar_notes("", Gone(), by_name=False)
     assert len(read) < 70

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from vaultwire.bases.base import Base, View
 from vaultwire.bases.base_blocks import base_blocks
@@ -34,6 +36,43 @@ _ONLY_VIEW = View("Table")
 
 # An error that names more views helps nobody.
 _MOST_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _LocalZone(tzinfo):
+    """This computer's time zone, with the offset that it has at each date. ``names``: tells it from another one."""
+
+    names: tuple[str, str]
+
+    def utcoffset(self, at: datetime | None) -> timedelta:
+        """Return the offset at a time of this zone."""
+        return _offset(datetime.now(UTC) if at is None else at.replace(tzinfo=None))
+
+    def dst(self, at: datetime | None) -> None:  # noqa: ARG002
+        """Return nothing: nobody asks for it."""
+        return
+
+    def tzname(self, at: datetime | None) -> str:
+        """Return the offset as a text."""
+        return f"UTC{self.utcoffset(at)}"
+
+    def fromutc(self, at: datetime) -> datetime:
+        """Return a time of UTC in this zone."""
+        offset = _offset(at.replace(tzinfo=UTC))
+        local = at + offset
+        return local if _offset(local.replace(tzinfo=None)) == offset else local.replace(fold=1)
+
+
+def _offset(at: datetime) -> timedelta:
+    try:
+        return at.astimezone().utcoffset() or timedelta(0)
+    except (OSError, OverflowError, ValueError):  # a time that the system does not know
+        return timedelta(seconds=-time.timezone)
+
+
+def _in_zone(now: datetime) -> datetime:
+    """Return the time with a zone that knows the offset of every date; a local time has none."""
+    return now if now.tzinfo else now.replace(tzinfo=_LocalZone(time.tzname))
 
 
 class Bases:
@@ -132,7 +171,7 @@ class Bases:
     def _query(self, rows: Rows, base: Base, view: str, this: str, progress: Progress) -> ViewQuery:
         shown = find_view(base, view)
         host = self._host(rows, progress, reads_creation=asks_for_creation(base, shown))
-        return ViewQuery(rows, host, base, shown, this=this, now=self._now().astimezone())
+        return ViewQuery(rows, host, base, shown, this=this, now=_in_zone(self._now()))
 
     def _run(self, query: ViewQuery, rows: Rows, path: str, progress: Progress) -> BaseResult:
         judge = OneProperty(query, rows, progress) if self._by_index else None

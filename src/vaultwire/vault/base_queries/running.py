@@ -169,22 +169,37 @@ class ViewQuery:
         return files
 
     def _sorted(self, sorting: Sorting, files: list[RowFile], progress: Progress) -> list[RowFile]:
-        """Return the files sorted by one property; those without a value come last in both directions."""
+        """Return the files sorted by one property; those without a value come last in both directions.
+
+        A checkbox without a value counts as not checked.
+        """
         compiled = compile_expression(node_of(sorting.property))
         keys: list[tuple[Any, int]] = []
-        last: list[RowFile] = []
+        last: list[int] = []
+        unset: list[int] = []
+        kinds: set[type] = set()
         with self._kept_for(f"Sorting by {sorting.property!r}") as keep:
             for place, file in enumerate(_watched(files, progress, "files sorted")):
                 value = self._value(compiled, file.path, SORTING, sorting.property)
                 if is_last(value):
-                    last.append(file)
+                    (unset if value is None else last).append(place)
                     continue
+                kinds.add(type(value))
                 key = sort_key(value)
                 keep(key_bytes(key))
                 # Where values are equal the place decides: the sort is stable in both directions.
                 keys.append((key, -place if sorting.is_descending else place))
+            if self._is_checkbox(sorting.property, kinds):
+                keys += [(sort_key(False), -place if sorting.is_descending else place) for place in unset]
+                unset = []
             keys.sort(reverse=sorting.is_descending)
-            return [files[abs(place)] for _, place in keys] + last
+            return [files[abs(place)] for _, place in keys] + [files[place] for place in sorted(last + unset)]
+
+    def _is_checkbox(self, property_id: str, kinds: set[type]) -> bool:
+        """Tell whether a property is declared as a checkbox, or is not declared and has the values of one."""
+        kind, _, name = property_id.partition(".")
+        declared = self.host.property_type(name) if kind == "note" else "none"
+        return declared == "checkbox" or (not declared and kinds == {bool})
 
     def _grouped(self, files: list[RowFile], progress: Progress) -> list[_Members]:
         """Return the groups in their order; "None" comes last. None without groups in the view."""

@@ -292,9 +292,22 @@ def stem(path: str) -> str:
 
 
 def not_found(name: str, near: list[VaultPath]) -> VaultError:
-    """Return the error for a note that does not exist, with similar names."""
+    """Return the error for a note that does not exist, with similar names. Another day or number is no typing error."""
+    near = [path for path in near if path == name or not _differs_in_digits(stem(path), stem(name))]
     hint = f" Did you mean: {', '.join(near)}?" if near else " find_notes and search_notes show what there is."
     return VaultError(FILE_NOT_FOUND, f"No note is named {name!r}.{hint}", name=name, near=near)
+
+
+_DIGIT = re.compile(r"\d")
+
+
+def _differs_in_digits(one: str, other: str) -> bool:
+    """Tell whether two names are the same but for digits."""
+    return (
+        any(map(str.isdigit, one))
+        and _DIGIT.sub("0", fold(one)) == _DIGIT.sub("0", fold(other))
+        and fold(one) != fold(other)
+    )
 
 
 def is_a_folder(folder: VaultPath) -> VaultError:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from vaultwire.vault.changes.change import Change, DetailedChange
+from vaultwire.markdown.links import linkpath_written
+from vaultwire.vault.changes.change import Change, DetailedChange, follow, moves_of
 from vaultwire.vault.changes.restoring import plan_restore
 from vaultwire.vault.changes.undo import UndoConflict, in_effect, plan_undo_all
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, TRASH, fold, lies_in
 from vaultwire.vault.editing.workbench import Asked, Done, Workbench
-from vaultwire.vault.errors import AMBIGUOUS_NAME, INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.note_lookup import locate_file, resolve_name
 from vaultwire.vault.search.filters import parse_time
-from vaultwire.vault.value_types import NO_PROGRESS, Progress
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 
 
 class Undone(NamedTuple):
@@ -39,6 +41,41 @@ class History:
         moment = self._moment(since) if since else None
         path = self._recorded_path(name, progress) if name.strip() else None
         return self._bench.changes.latest(path, limit, before, moment)
+
+    def with_new_name(self, error: VaultError) -> VaultError:
+        """Return an error about a name that no file has, with the path of the file that had this name before it was renamed."""
+        name = error.details.get("name") or error.details.get("path")
+        if error.code != FILE_NOT_FOUND or not isinstance(name, str):
+            return error
+        try:
+            path = self._new_path(name)
+        except VaultError:  # the journal cannot be read
+            path = None
+        if path is None:
+            return error
+        hint = f"{error.message} It was renamed: it is {path!r} now."
+        return VaultError(error.code, hint, **{**error.details, "near": [path]})
+
+    def _new_path(self, name: str) -> VaultPath | None:
+        """Return the path of the file that last had a name and has another one now; None if no change on record says so."""
+        key = fold(linkpath_written(name).strip("/").removesuffix(NOTE_SUFFIX))
+        path: VaultPath | None = None
+        for change in self._bench.changes.since(0) if key else ():
+            for source, target in moves_of(change):
+                old = fold(source.removesuffix(NOTE_SUFFIX))
+                if old == key or old.endswith(f"/{key}"):
+                    path = target
+                elif key.startswith(f"{old}/"):  # a folder above it
+                    path = VaultPath(target + name.strip("/")[len(source) :])
+                elif path is not None:
+                    path = follow(path, source, target)
+        if path is None or lies_in(path, TRASH):
+            return None
+        for each in (path, VaultPath(path + NOTE_SUFFIX)):
+            found, exists = self._bench.files.spell(each)
+            if exists:
+                return found
+        return None
 
     def _recorded_path(self, name: str, progress: Progress) -> str:
         """Return the path that a name means: as it stands if changes of it are on record, else of a file now or then."""

@@ -107,6 +107,14 @@ class NoteFilter(NamedTuple):
     sort: Sort = "relevance"
 
 
+# What each word for tasks says of whether they are done.
+_STATUS_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("todo", "to do", "open", "undone", "incomplete", "pending", "not done"), False),
+    **dict.fromkeys(("done", "closed", "complete", "completed", "finished"), True),
+    **dict.fromkeys(("any", "all"), None),
+}
+
+
 class TaskFilter(NamedTuple):
     """Which tasks to find. ``mark`` is the character in their box, None for any; ``is_done`` None for both.
 
@@ -123,6 +131,8 @@ class TaskFilter(NamedTuple):
     due_until: str = ""
     by_due: bool = False
     """In order of their due dates, those without one last; else in path and line order."""
+    not_below: str = ""
+    """Without the notes below this folder; empty for none."""
 
     def accepts_due(self, due: str) -> bool:
         """Tell whether a task with this due date, as ISO 8601, is one of these; ``""`` is none."""
@@ -137,10 +147,8 @@ def parse_task_status(text: str) -> TaskFilter:
     Every mark except a space means done, as for search's ``task-done:`` (``vault.search.note_parts``).
     """
     word = text.strip().lower()
-    if word in ("todo", "done"):
-        return TaskFilter(is_done=word == "done")
-    if word == "any":
-        return TaskFilter()
+    if word in _STATUS_WORDS:
+        return TaskFilter(is_done=_STATUS_WORDS[word])
     mark = text[1:-1] if len(text) > 1 and text[0] + text[-1] == "[]" else text
     if len(mark) != 1:
         raise VaultError(

@@ -74,9 +74,16 @@ def property_values(catalog: Catalog, name: str, folder: VaultPath | None) -> li
     for value, notes in catalog.rows(
         f"SELECT value, count(*) FROM properties WHERE name = ? AND {within} GROUP BY value", [fold(name), *values]
     ):
-        for text in dict.fromkeys(scalar_texts(from_stored(value))):
+        for text in dict.fromkeys(scalar_texts(_as_shown(from_stored(value)))):
             uses[text] += notes
     return [ValueUse(text, notes) for text, notes in sorted(uses.items(), key=lambda use: (-use[1], use[0]))]
+
+
+def _as_shown(value: PropertyValue) -> PropertyValue:
+    """Return a value with its whole numbers as such: YAML's 8.0 is 8."""
+    if isinstance(value, list):
+        return [_as_shown(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _within(catalog: Catalog, folder: VaultPath | None) -> tuple[str, list[Any]]:
@@ -100,6 +107,10 @@ def tasks(catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: 
     if folder is not None:
         test, of_test = below(folder)
         of_notes = f"{of_notes} AND {test}"
+        values += of_test
+    if wanted.not_below:
+        test, of_test = below(VaultPath(wanted.not_below))
+        of_notes = f"{of_notes} AND NOT {test}"
         values += of_test
     tag, text = wanted.tag.removeprefix("#").strip("/"), strip_diacritics(fold_case(wanted.text))
     if not (tag or text or wanted.by_due) and wanted.mark is None and wanted.has_due is None:
