@@ -17,7 +17,7 @@ import yaml
 
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire import __version__
-from vaultwire.cli import client_config
+from vaultwire.client_setup.clients import CLIENTS
 from vaultwire.vault.changes.change import Author, Write
 from vaultwire.vault.holding.proposals import ROOM_OF_CLIENT
 from vaultwire.vault.value_types import VaultPath
@@ -148,7 +148,7 @@ def test_stdio_takes_its_options_in_every_spelling(options: list[str], vault: Pa
     assert run("stdio", *[option.format(vault) for option in options]).returncode == 0
 
 
-@pytest.mark.parametrize("client", client_config.CLIENTS)
+@pytest.mark.parametrize("client", CLIENTS)
 def test_a_client_gets_an_entry_it_can_paste_and_that_starts_a_server(client: str, vault: Path) -> None:
     finished = run("client-config", client, "--vault", str(vault), "--read-only")
     assert finished.returncode == 0

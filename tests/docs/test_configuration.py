@@ -31,7 +31,8 @@ from support.vaults import write_vault
 from vaultwire import config
 from vaultwire.cli.command_spec import specs_of
 from vaultwire.cli.commands import make_parser
-from vaultwire.trust.policy_file import REVIEW, TABLES
+from vaultwire.trust.policy_file import TABLES
+from vaultwire.trust.review_rules import ReviewRule
 from vaultwire.vault.settings.obsidian_settings import KEYS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -145,7 +146,7 @@ def test_the_page_has_the_settings_of_obsidian_that_are_read() -> None:
 def test_the_page_has_every_key_of_the_policy_file() -> None:
     keys = {key for key in TABLES[""] if key not in TABLES and key != "clients"}
     keys |= {f"{table}.{key}" for table, members in TABLES.items() if table for key in members}
-    keys |= {f"review.{key}" for key in REVIEW}
+    keys |= {f"review.{key}" for key in ReviewRule._fields}
     keys -= {"review"}
     keys |= {f'clients."NAME".{key}' for key in TABLES["tools"]}
     assert set(POLICY_KEYS) == keys

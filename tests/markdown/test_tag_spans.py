@@ -42,8 +42,7 @@ def check_spans(text: str) -> list[TagSpan]:
     top = plain.count("\n", 0, parse_note(plain).frontmatter.end)
     for span in spans:
         assert span.line == text.count("\n", 0, span.start) + 1
-        assert span.in_frontmatter == (span.line <= top)
-        if not span.in_frontmatter:
+        if span.line > top:
             assert text[span.start : span.end] == span.tag
     return spans
 
@@ -211,7 +210,7 @@ def _between(text: str) -> list[str]:
         position = text.index("\n", position) + 1
     pieces = []
     for span in spans:
-        if not span.in_frontmatter:
+        if span.line > lines:
             pieces.append(text[position : span.start])
             position = span.end
     return [*pieces, text[position:]]

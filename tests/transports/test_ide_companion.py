@@ -18,7 +18,7 @@ from support.companion_stage import PATIENT, WATCHFUL, Stage
 from support.vaults import snapshot, write_vault
 from vaultwire.app.companion_door import CompanionDoor
 from vaultwire.config import ConfigError
-from vaultwire.editor.proposals import REFUSED, Decision
+from vaultwire.editor.proposals import Decision
 from vaultwire.editor.state import NOTHING, Position, Selection
 from vaultwire.server.editors.ide_companion import Bounds
 
@@ -296,7 +296,7 @@ def test_two_clients_both_see_and_each_hears_of_its_own_changes(stage: Stage) ->
         first, second = stage.proposals.waiting
         assert stage.proposals.decide(second.id, Decision("two's"))
         assert two.hear() == ("ide/diffAccepted", {"filePath": stage.path("Note.md"), "content": "two's"})
-        assert stage.proposals.decide(first.id, REFUSED)
+        assert stage.proposals.decide(first.id, Decision(None))
         assert one.hear() == ("ide/diffRejected", {"filePath": stage.path("Note.md")})
         stage.state.select(Selection("Plan.md"))
         assert one.context() == two.context() != []

@@ -14,15 +14,12 @@ from typing import Any, NamedTuple
 from vaultwire.cli import connect, run_options
 from vaultwire.cli.terminal import complain, say, say_data
 from vaultwire.client_setup import entries, install_links, installing, places
-from vaultwire.client_setup.clients import CLIENTS as _CLIENTS
-from vaultwire.client_setup.clients import Client, Scope
+from vaultwire.client_setup.clients import CLIENTS, Client, Scope
 from vaultwire.client_setup.entries import Http
 from vaultwire.client_setup.places import System
 from vaultwire.client_setup.problems import SetupError
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.installation import server_command
-
-CLIENTS = tuple(_CLIENTS)
 
 
 class Wanted(NamedTuple):
@@ -70,7 +67,7 @@ def _print_link(wanted: Wanted, options: argparse.Namespace) -> int:
 
 def read_wanted(options: argparse.Namespace) -> Wanted:
     """Return what the options of ``add_entry_options`` ask for. Raises SetupError and ConfigError."""
-    client = _CLIENTS[options.client]
+    client = CLIENTS[options.client]
     entries.check_name(options.name)
     if options.http is None:
         if options.key_file or options.key_env:
@@ -114,7 +111,7 @@ def entry_for(client: Client, config: Config, name: str) -> dict[str, Any]:
 
 def entry(client: str, config: Config) -> str:
     """Return the text to paste for a client."""
-    return installing.pasted(_CLIENTS[client], "vaultwire", entry_for(_CLIENTS[client], config, "vaultwire"))
+    return installing.pasted(CLIENTS[client], "vaultwire", entry_for(CLIENTS[client], config, "vaultwire"))
 
 
 def this_system() -> System:

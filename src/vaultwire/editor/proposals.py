@@ -30,9 +30,6 @@ class Decision(NamedTuple):
     text: str | None
 
 
-REFUSED = Decision(None)
-
-
 class Diff(NamedTuple):
     """What a client proposes: ``new`` for the file at ``path``. ``label`` is the client's name for the diff.
 

@@ -88,13 +88,6 @@ class Frontmatter(NamedTuple):
         return None
 
 
-def frontmatter_end(text: str) -> int:
-    """Return ``Frontmatter.end`` of a note whose line ends are ``\\n``, without reading its properties."""
-    opening = _OPENING.match(text)
-    closing = None if opening is None else _CLOSING.search(text, opening.end() - 1)
-    return 0 if closing is None else closing.end()
-
-
 def parse_frontmatter(text: str) -> Frontmatter:
     """Return the properties of a note whose line ends are ``\\n``. Never fails; ``problems`` says what is not YAML."""
     opening = _OPENING.match(text)

@@ -32,7 +32,6 @@ class TagSpan(NamedTuple):
     end: int
     line: int
     tag: str
-    in_frontmatter: bool
 
 
 class TagError(ValueError):
@@ -48,12 +47,10 @@ def tag_spans(text: str) -> list[TagSpan]:
     frontmatter = parse_frontmatter(plain)
     tags = tags_property(plain, frontmatter)
     top = {word.name: word.tag for word in tags.words() if word.tag} if tags else {}
-    found = [(start, end, tag, True) for (start, end), tag in top.items()]
-    found += [(start, end, plain[start:end], False) for start, end in _inline_tags(plain, frontmatter.end)]
+    found = [(start, end, tag) for (start, end), tag in top.items()]
+    found += [(start, end, plain[start:end]) for start, end in _inline_tags(plain, frontmatter.end)]
     offsets = FileOffsets(text, plain)
-    return [
-        TagSpan(offsets.of(start), offsets.of(end), offsets.line(start), tag, top) for start, end, tag, top in found
-    ]
+    return [TagSpan(offsets.of(start), offsets.of(end), offsets.line(start), tag) for start, end, tag in found]
 
 
 def check_tag(tag: str) -> str:

@@ -26,8 +26,6 @@ TABLES: dict[str, tuple[str, ...]] = {
     "tools": ("allow", "deny"),
     "network": ("hosts", "attachments"),
 }
-REVIEW = ReviewRule._fields
-"""The keys of each [[review]] table."""
 _REVIEW = re.compile(r"\s*\[\[\s*[\"']?review[\"']?\s*\]\]")
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 _TOML_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
-PERIODS: Final = ("day", "week", "month", "quarter", "year")
 _ADVERBS: Final = {"daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year"}
 _NAMED_DAYS: Final = {"today": 0, "yesterday": -1, "tomorrow": 1}
 _NAMED_PERIODS: Final = {"last": -1, "previous": -1, "this": 0, "current": 0, "next": 1}

@@ -32,8 +32,6 @@ EVERYTHING = """
   "useMarkdownLinks": true,
   "newFileLocation": "folder",
   "newFileFolderPath": "Inbox",
-  "alwaysUpdateLinks": true,
-  "trashOption": "local",
   "promptDelete": false
 }
 === .obsidian/daily-notes.json
@@ -85,8 +83,6 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         use_markdown_links=True,
         new_file_location="folder",
         new_file_folder="Inbox",
-        always_update_links=True,
-        trash_option="local",
         daily_folder="Journal",
         daily_format="YYYY/MM/YYYY-MM-DD",
         daily_template="Templates/Daily",
@@ -131,13 +127,13 @@ def test_what_is_not_set_is_as_in_obsidian(tmp_path: Path, text: str) -> None:
 
 WRONG = [
     ("app.json", b"", "is not JSON"),
-    ("app.json", b'{"trashOption": ', "is not JSON"),
+    ("app.json", b'{"newLinkFormat": ', "is not JSON"),
     ("app.json", b"[" * 200_000, "is not JSON"),
     ("types.json", b"9" * 5000, "is not JSON"),
     ("daily-notes.json", b"[]", "is not a JSON object"),
     ("templates.json", b'{"folder": "\xff"}', "is not UTF-8 (byte 12)"),
     ("app.json", b'{"a": "' + b"x" * MAX_SETTINGS_BYTES + b'"}', "has more than"),
-    ("app.json", b'{"trashOption": "recycle"}', "'trashOption' must be one of system, local, none, not 'recycle'"),
+    ("app.json", b'{"newFileLocation": "x"}', "'newFileLocation' must be one of root, current, folder, not 'x'"),
     ("app.json", b'{"newLinkFormat": []}', "'newLinkFormat' must be one of"),
     ("app.json", b'{"useMarkdownLinks": 1}', "'useMarkdownLinks' must be true or false, not 1"),
     ("app.json", b'{"attachmentFolderPath": ["x"]}', "'attachmentFolderPath' must be a text, not ['x']"),
@@ -174,7 +170,7 @@ def test_one_wrong_value_leaves_the_others(tmp_path: Path) -> None:
         tmp_path,
         """
 === .obsidian/app.json
-{"trashOption": 5, "newLinkFormat": "absolute", "userIgnoreFilters": ["a", null, "b"], "newFileFolderPath": null}
+{"newFileLocation": 5, "newLinkFormat": "absolute", "userIgnoreFilters": ["a", null, "b"], "newFileFolderPath": null}
 === .obsidian/daily-notes.json
 nothing
 === .obsidian/types.json
@@ -187,7 +183,9 @@ nothing
     assert len(settings.problems) == 4
 
 
-@given(data=st.binary(max_size=60) | st.from_regex(rb'\{"(folder|format|types|trashOption)": [^}]*\}', fullmatch=True))
+@given(
+    data=st.binary(max_size=60) | st.from_regex(rb'\{"(folder|format|types|newLinkFormat)": [^}]*\}', fullmatch=True)
+)
 def test_no_bytes_make_it_raise(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     root = tmp_path_factory.mktemp("vault")
     (root / ".obsidian").mkdir()
@@ -206,12 +204,12 @@ def test_settings_are_read_again_only_when_a_file_has_changed(tmp_path: Path) ->
     app = tmp_path / ".obsidian" / "app.json"
     text = app.read_bytes()
     assert kept.get() is first
-    write_in_place(app, text.replace(b'"local"', b'"loXal"'))
+    write_in_place(app, text.replace(b'"relative"', b'"relXtive"'))
     assert [told.text for told in kept.get().problems] == [
-        "'trashOption' must be one of system, local, none, not 'loXal'; it is taken as not set"
+        "'newLinkFormat' must be one of shortest, relative, absolute, not 'relXtive'; it is taken as not set"
     ]
     app.unlink()
-    assert kept.get().trash_option == "system"
+    assert kept.get().new_link_format == "shortest"
     app.write_bytes(text)
     assert kept.get() == first
 
@@ -236,11 +234,11 @@ def test_the_same_settings_are_the_same_object_though_the_file_was_written_anew(
 
 
 def test_a_linked_config_folder_is_read_though_it_lies_outside(tmp_path: Path) -> None:
-    write_vault(tmp_path / "shared", '=== app.json\n{"trashOption": "none"}\n')
+    write_vault(tmp_path / "shared", '=== app.json\n{"newLinkFormat": "relative"}\n')
     vault = tmp_path / "vault"
     vault.mkdir()
     (vault / ".obsidian").symlink_to(tmp_path / "shared", target_is_directory=True)
-    assert CachedSettings(str(vault)).get() == Settings(trash_option="none")
+    assert CachedSettings(str(vault)).get() == Settings(new_link_format="relative")
 
 
 @pytest.mark.parametrize("kind", ["folder", "fifo"])

@@ -39,9 +39,7 @@ class Mark(NamedTuple):
         return self.kind == "space" and self.name.startswith("U+")
 
 
-_DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _DIRECTION_MARKS = "\u061c\u200e\u200f"
-_ZERO_WIDTH = "\u200b-\u200d\u2060\ufeff"
 # White space other than space and tab, without the ideographic space, which is as wide as it looks.
 _SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f"
 _NO_BREAK = "\u00a0\u202f"

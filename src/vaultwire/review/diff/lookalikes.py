@@ -25,7 +25,6 @@ _SKELETON = str.maketrans({**_LATIN_OF, **_SIGNS})
 _OTHER_SCRIPT = regex.compile(r"[\p{Cyrillic}\p{Greek}]")
 _MAY_SWAP = re.compile("[" + "".join(_LATIN_OF) + "".join(_SIGNS) + "]")  # one of two words that look alike has one
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-_MIXED = regex.compile(r"(?=\P{Latin}*+\p{Latin})[\p{L}\p{M}]+")
 _LATIN = regex.compile(r"\p{Latin}")
 NONE_SWAPPED: Mapping[str, list[int]] = MappingProxyType({})
 # A hunk with more text is not searched for words that replace others.

@@ -50,11 +50,6 @@ class Content:
             raise self._source.damage()
         return data
 
-    @property
-    def is_held(self) -> bool:
-        """Whether the bytes are in memory."""
-        return isinstance(self._source, bytes)
-
     def is_same(self, data: bytes) -> bool:
         """Tell whether the bytes are these. Reads nothing."""
         if isinstance(self._source, bytes):

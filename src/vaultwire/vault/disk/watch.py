@@ -129,12 +129,11 @@ class Watch:
         self._again_at = 0.0
         self._native: Inotify | RustNotify | None = None
         self._wake: Callable[[], None] | None = None
-        self.trouble = ""  # why nothing is watched any more
         self._start()
 
     @property
     def is_alive(self) -> bool:
-        """Whether changes are still reported. If not, ``trouble`` says why; after ``close`` it is empty."""
+        """Whether changes are still reported."""
         return self._native is not None and not self._closing.is_set()
 
     def wait(self, seconds: float) -> Changes:
@@ -155,8 +154,8 @@ class Watch:
                 events = native.watch(_DEBOUNCE_MS, _STEP_MS, 0, _WaitEnd(self._closing, until))
             except _TimeUp:
                 return self._quiet()
-            except Exception as error:  # noqa: BLE001 - no error of the library may end the caller's thread
-                return self._restart(error)
+            except Exception:  # noqa: BLE001 - no error of the library may end the caller's thread
+                return self._restart()
             if events == "signal":  # only in the main thread; Python's own handler has raised
                 raise KeyboardInterrupt
             return NO_CHANGES if isinstance(events, str) else self._to_changes(events)
@@ -193,7 +192,7 @@ class Watch:
         except (OSError, RuntimeError, TypeError, ValueError) as error:  # limits reached, folders that are not readable
             raise Unwatchable(f"the system refuses: {error}") from error
 
-    def _restart(self, cause: Exception | str) -> Changes:
+    def _restart(self) -> Changes:
         """Put new watches in place. What happened before is unknown, so the whole vault is reported.
 
         After one error the library repeats it at each call. One file whose name is not UTF-8 is such an error.
@@ -201,17 +200,15 @@ class Watch:
         if self._native is not None:
             self._native.close()
         self._native = None
-        try:
+        with contextlib.suppress(Unwatchable):
             self._start()
-        except Unwatchable as error:
-            self.trouble = f"{cause}; {error}"
         return EVERYTHING
 
     def _quiet(self) -> Changes:
         """Return the changes to report when the system reported none."""
         # No system reports the end of a mount, not all report a removed root.
         if _identity(self._root) != self._identity:
-            return self._restart("the vault's folder is not the one it was")
+            return self._restart()
         return _changes(set(), set(self._due()), settings_changed=False)
 
     def _to_changes(self, events: set[tuple[int, str]]) -> Changes:
@@ -220,7 +217,7 @@ class Watch:
             self._report_again(frozenset([""]))  # more events may come, and some be dropped, after this look
             return EVERYTHING
         if (_DELETED, self._root) in events:
-            return self._restart("the vault's folder was moved or deleted")
+            return self._restart()
         visible: list[tuple[int, str]] = []
         settings_changed = False
         linked = {"": False}

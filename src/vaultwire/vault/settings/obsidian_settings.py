@@ -73,8 +73,6 @@ class Settings(NamedTuple):
     use_markdown_links: bool = False
     new_file_location: str = "root"
     new_file_folder: str = ""
-    always_update_links: bool = False
-    trash_option: str = "system"
     daily_folder: str = ""
     daily_format: str = ""
     daily_template: str = ""
@@ -324,8 +322,6 @@ KEYS: Final[Mapping[str, tuple[tuple[str, str, _Check], ...]]] = {
         ("useMarkdownLinks", "use_markdown_links", _flag),
         ("newFileLocation", "new_file_location", _one_of("root", "current", "folder")),
         ("newFileFolderPath", "new_file_folder", _text),
-        ("alwaysUpdateLinks", "always_update_links", _flag),
-        ("trashOption", "trash_option", _one_of("system", "local", "none")),
     ),
     "daily-notes.json": (
         ("folder", "daily_folder", _text),
