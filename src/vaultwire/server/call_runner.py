@@ -37,7 +37,7 @@ def run_tool(
     client: Client,
 ) -> Answer:
     """Run a tool and return its answer. ``hint`` ends the message for a file that is not there."""
-    run = functools.partial(invoke, tool, description, arguments, vault)
+    run = functools.partial(invoke, tool, description, arguments, vault, is_strict=wording.is_strict)
     outcome = run_confirmed(run, client, description, arguments)
     caller = vault.caller
     news = "" if caller.is_person else news_for(caller, vault.holding)
