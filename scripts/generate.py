@@ -1,4 +1,4 @@
-"""Write the files that are generated: the tools' catalog, pages of the documentation, and the manual page.
+"""Write the files that are generated: the tools' catalog, and pages of the documentation.
 
 ``--check`` names stale ones. ``pages.command`` does it.
 """

@@ -11,7 +11,6 @@ from typing import Any
 from scripts.pages import clients_page, configuration_page, tools_page
 
 from vaultwire.app.engine import load_tools
-from vaultwire.cli.man_page import man_page
 from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, CATALOG
 from vaultwire.toolkit.schema import describe
@@ -33,7 +32,6 @@ def main() -> int:
         (_DOCS / "clients.md", clients_page.page_text),
         (_DOCS / "tools.md", lambda: tools_page.page_text(descriptions)),
         (_DOCS / "configuration.md", configuration_page.page_text),
-        (_DOCS / "vaultwire.1", man_page),
     )
     for path, made in pages:
         text = made()

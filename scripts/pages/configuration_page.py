@@ -18,13 +18,13 @@ from scripts.pages.configuration_facts import (
     VAULT_FILES,
     KnownFile,
 )
+from scripts.pages.environment import OURS, VARIABLES
 from scripts.pages.error_codes import ERROR_CODES
 
 from vaultwire.cli import run_options
 from vaultwire.cli.command_spec import CommandSpec, Taken, specs_of
 from vaultwire.cli.command_table import GROUPS
 from vaultwire.cli.commands import make_parser
-from vaultwire.cli.environment import OURS, VARIABLES
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
 
 _INTRODUCTION = """\

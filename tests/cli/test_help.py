@@ -1,4 +1,4 @@
-"""Help, suggestions, completion and the manual page: all of them know every command, because they are made from one table."""
+"""Help, suggestions and completion: all of them know every command, because they are made from one table."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from vaultwire.cli.command_spec import CommandSpec, specs_of
+from vaultwire.cli.command_spec import specs_of
 from vaultwire.cli.command_table import GROUPS
 from vaultwire.cli.commands import make_parser
-from vaultwire.cli.man_page import man_page
 from vaultwire.cli.shell_completion import script
 from vaultwire.toolkit.catalog import load_catalog
 
@@ -150,28 +148,3 @@ def test_the_command_prints_the_script_of_a_shell(shell: str) -> None:
     code, out, err = run("completion", shell)
     assert (code, err) == (0, "")
     assert out == script(shell, SPECS)
-
-
-# ---------------------------------------------------------------------- the manual page
-
-
-def names(spec: CommandSpec) -> Iterator[str]:
-    yield " ".join(["vaultwire", *spec.words])
-    yield from (
-        spelling for option in spec.options for spelling in option.spellings if spelling not in ("-h", "--help")
-    )
-
-
-def test_the_manual_page_has_every_command_and_option() -> None:
-    page = man_page().replace(r"\-", "-")
-    for spec in SPECS[1:]:
-        assert all(name in page for name in names(spec))
-    assert (ROOT / "docs" / "vaultwire.1").read_text(encoding="utf-8") == man_page()
-
-
-def test_man_reads_the_page_without_a_warning() -> None:
-    if shutil.which("groff") is None:
-        pytest.skip("groff is not here")
-    command = ["groff", "-man", "-Tutf8", "-ww", "-z", str(ROOT / "docs" / "vaultwire.1")]
-    finished = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (finished.returncode, finished.stderr) == (0, "")

@@ -23,6 +23,7 @@ from scripts.pages.configuration_facts import (
     STATE,
     UserFolder,
 )
+from scripts.pages.environment import VARIABLES
 from scripts.pages.error_codes import ERROR_CODES
 
 from support.serving import Serving
@@ -30,7 +31,6 @@ from support.vaults import write_vault
 from vaultwire import config
 from vaultwire.cli.command_spec import specs_of
 from vaultwire.cli.commands import make_parser
-from vaultwire.cli.environment import VARIABLES
 from vaultwire.trust.policy_file import REVIEW, TABLES
 from vaultwire.vault.settings.obsidian_settings import KEYS
 

@@ -22,7 +22,7 @@ from support.issuer import Issuer
 from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire.server import multi_round_trip, subscriptions
-from vaultwire.server.http import legacy_sessions, mcp_endpoint, streams
+from vaultwire.server.http import mcp_endpoint, streams
 from vaultwire.transports import guard, oauth, rest
 from vaultwire.transports.http_server import Limits
 from vaultwire.trust import limits
@@ -48,7 +48,7 @@ def issuer() -> Iterator[Issuer]:
 
 
 def test_the_page_shows_every_way() -> None:
-    assert len(COMMANDS) == 4
+    assert len(COMMANDS) == 3
 
 
 @pytest.mark.parametrize("options", COMMANDS, ids=shlex.join)
@@ -67,8 +67,7 @@ def test_a_way_that_is_shown_lets_in_who_should_come_in(options: list[str], issu
         named = {"host": "notes.example.org"} if "--allow-host" in given else {}
         named |= {"content_type": "application/json", "accept": "application/json, text/event-stream"}
         body = json.dumps(HELLO).encode()
-        is_open = "--legacy-sse" in given
-        assert server.request("POST", "/mcp", body, **named).status == (200 if is_open else 401)
+        assert server.request("POST", "/mcp", body, **named).status == 401
         assert server.request("POST", "/mcp", body, **named, authorization=f"Bearer {key}").status == 200
         if "--oauth-issuer" in given:
             token = issuer.token("https://notes.example.org/mcp", scope="notes")
@@ -132,8 +131,6 @@ def test_the_bounds_are_those_of_the_code() -> None:
         ("that ended, {} MiB", streams._MOST_KEPT_BYTES // mib),
         ("{} frames of each stream", streams._MOST_FRAMES),
         ("{} for each client", subscriptions.MAX_WATCHED),
-        ("| {}, each with", legacy_sessions.MAX_SESSIONS),
-        ("each with {} requests", legacy_sessions.MAX_IN_FLIGHT),
         ("15 minutes, 10,000 in all", (multi_round_trip._STATE_SECONDS, multi_round_trip._MOST_OPEN) == (900, 10_000)),
         ("| {:.0f} seconds |", Limits().stalled),
         ("every ten seconds", oauth.AGAIN_SECONDS == 10),

@@ -22,9 +22,7 @@ from vaultwire.distribution import NAME, REGISTRY_NAME, REPOSITORY
 ROOT = Path(__file__).resolve().parents[2]
 # Top-level entries that the sdist leaves out on purpose.
 LEFT_OUT = {".gitattributes"}
-# Files that have the version in them and cannot differ from it: generated, and checked by `make check`.
 MEASURED = "docs/comparison.md"  # names the version whose figures it has
-GENERATED = {"docs/vaultwire.1"}
 
 
 @pytest.fixture(scope="module")
@@ -110,11 +108,10 @@ def test_classifiers_are_known_and_name_systems_and_every_python(metadata: Messa
     assert not [each for each in given if each.startswith("License ::")]
 
 
-def test_the_wheel_has_types_licence_manual_page_and_the_desks_page_and_no_caches(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_has_types_licence_and_the_desks_page_and_no_caches(wheel: zipfile.ZipFile) -> None:
     names = wheel.namelist()
     assert f"{NAME}/py.typed" in names
     assert f"{NAME}-{__version__}.dist-info/licenses/LICENSE" in names
-    assert f"{NAME}-{__version__}.data/data/share/man/man1/vaultwire.1" in names
     page = ROOT / "src" / NAME / "desk" / "page"
     assert {str(path.relative_to(ROOT / "src").as_posix()) for path in page.rglob("*") if path.is_file()} <= set(names)
     assert [name for name in names if "__pycache__" in name or name.endswith(".pyc")] == []
@@ -141,7 +138,7 @@ def test_the_version_has_one_place() -> None:
     ours = re.compile(rf"(__version__ = [\"']|{NAME}[ @=/-]+v?){re.escape(__version__)}(?![\d.]*\d)")
     texts = {}
     for name in git_files():
-        if name not in GENERATED and not name.startswith("CHANGELOG") and name != MEASURED:
+        if not name.startswith("CHANGELOG") and name != MEASURED:
             texts[name] = (ROOT / name).read_bytes().decode("utf-8", "replace")
     assert [name for name, text in texts.items() if ours.search(text)] == ["src/vaultwire/__init__.py"]
 

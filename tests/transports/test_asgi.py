@@ -44,7 +44,7 @@ def mount(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def server(vault: Path, mount: str) -> Iterator[Serving]:
-    with uvicorn(vault, "--mounted", mount, **NO_KEY, allow_host="notes.example", legacy_sse=True) as started:
+    with uvicorn(vault, "--mounted", mount, **NO_KEY, allow_host="notes.example") as started:
         yield started
 
 
@@ -89,15 +89,6 @@ def test_the_rest_api_answers_and_says_where_it_is(server: Serving, mount: str) 
     )
     assert server.request("GET", f"{root}/openapi.json").json["servers"] == [{"url": root}]
     assert server.request("GET", f"{mount}/nothing").status == 404
-
-
-def test_the_stream_of_2024_names_the_address_below_the_mount(server: Serving, mount: str) -> None:
-    with server.connect() as connection:
-        connection.sendall(f"GET {mount}/sse HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        come = b""
-        while b"sessionId=" not in come:
-            come += connection.recv(1 << 16)
-    assert f"data: {mount}/messages?sessionId=".encode() in come
 
 
 @pytest.mark.parametrize(

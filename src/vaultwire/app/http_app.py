@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from vaultwire.protocol.session import Session
     from vaultwire.server.handlers import Handlers
     from vaultwire.transports import Message, Receive, Scope, Send
-    from vaultwire.transports.legacy_sse import LegacySse
     from vaultwire.transports.oauth import Protected
     from vaultwire.trust.tokens import Trusted
 
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
         cors_any_origin: bool
         require_key: bool
         oauth: Trusted | None
-        legacy_sse: bool
         metrics: bool
         log_json: bool
         desk: bool
@@ -94,7 +92,6 @@ class HttpApp:
             has_room=MEMORY_BUDGET.has_room,
         )
         self._mcp = streamable_http.StreamableHttp(self._workers, new_session, guard.KEY_NAME)
-        self._legacy_sse = _make_legacy_sse(self._workers, new_session) if network.legacy_sse else None
         self._protected = _make_protected(network.oauth, address, observer)
         rules = guard.Rules(
             names=address.names,
@@ -120,10 +117,6 @@ class HttpApp:
                 refusal_headers=rest.CORS,
             ),
         ]
-        if self._legacy_sse is not None:
-            sse = self._legacy_sse
-            doors.append(guard.Door("sse", sse.listening, sse.listen, 0))
-            doors.append(guard.Door("messages", sse.posting, sse.post, MAX_MESSAGE_BYTES))
         if self._desk is not None:
             doors.append(guard.Door("desk", DESK_PATH, self._desk, MAX_MESSAGE_BYTES, needs_key=False))
         if self._protected is not None:
@@ -168,8 +161,6 @@ class HttpApp:
         self._mcp.close()
         if self._desk is not None:
             self._desk.close()
-        if self._legacy_sse is not None:
-            self._legacy_sse.close()
 
     def close(self) -> None:
         """End the calls in flight, and close the vault with all that is to be written. Once the clients are gone."""
@@ -198,12 +189,6 @@ def _open_keys(network: NetworkConfig, *, is_local: bool) -> Keys:
         why = "there is none" if is_local else f"other computers can reach {network.host}"
         raise ConfigError(f"a key is needed and {why}: issue one with vaultwire keys issue NAME")
     return keys
-
-
-def _make_legacy_sse(workers: Workers, new_session: Callable[[Revision | None], Session]) -> LegacySse:
-    from vaultwire.transports.legacy_sse import LegacySse  # noqa: PLC0415 - only where it is asked for
-
-    return LegacySse(workers, new_session, guard.KEY_NAME)
 
 
 def _make_protected(oauth: Trusted | None, address: Address, observer: observing.Observer) -> Protected | None:

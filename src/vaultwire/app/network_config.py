@@ -29,7 +29,6 @@ class NetworkConfig(NamedTuple):
     tls_key: str | None = None
     metrics: bool = False
     log_json: bool = False
-    legacy_sse: bool = False
     desk: bool = True
 
 

@@ -1,4 +1,4 @@
-"""The commands and options that a parser takes, as plain data: shell completion and the man page are written from it."""
+"""The commands and options that a parser takes, as plain data, for shell completion and docs/configuration.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands in one table: help, completion and the man page are made from it. The work is in a module for each."""
+"""The commands in one table: help and completion are made from it. The work is in a module for each."""
 
 from __future__ import annotations
 

@@ -72,9 +72,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         dest="desk",
         help="do not serve the desk, the page for you (see vaultwire desk)",
     )
-    others.add_argument(
-        "--legacy-sse", action="store_true", help="also serve clients of 2024-11-05, at /sse and /messages"
-    )
     others.add_argument("--ide", action="store_true", help="also connect Claude Code as its editor (see vaultwire ide)")
     ide.add_companions(others)
     watching = parser.add_argument_group("logs and metrics")

@@ -1,1 +1,1 @@
-"""The part of the HTTP doors that knows no wire: the MCP endpoint, its streams, legacy sessions, single requests."""
+"""The part of the HTTP doors that knows no wire: the MCP endpoint, its streams, single requests."""

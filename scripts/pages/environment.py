@@ -1,4 +1,4 @@
-"""The environment variables that the program reads, as data: the manual page and docs/configuration.md are written from it."""
+"""The environment variables that the program reads, as data: docs/configuration.md is written from it."""
 
 from __future__ import annotations
 
