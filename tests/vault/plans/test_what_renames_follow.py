@@ -222,7 +222,10 @@ LIST FROM #topical or "Workshop" WHERE substatus AND [[Other one]]
             ["Hidden/Q.md 2 status", "Work/Q.md 2 status"],
         ),
         (("move_notes", {"paths": ["Work/Plan"], "to": "Project"}), ["Hidden/Q.md 2 Work/Plan"]),
-        (("move_notes", {"paths": ["Work/Sub/Other"], "to": "Else"}), ["Work/Q.md 2 Other", "Work/Q.md 5 Work/Sub/Other"]),
+        (
+            ("move_notes", {"paths": ["Work/Sub/Other"], "to": "Else"}),
+            ["Work/Q.md 2 Other", "Work/Q.md 5 Work/Sub/Other"],
+        ),
         (("move_notes", {"paths": ["Work/Sub/"], "to": "Down"}), ["Work/Q.md 2 Work/Sub", "Work/Q.md 5 Work/Sub"]),
     ],
 )
