@@ -68,8 +68,8 @@ def find_duplicates(
     that differ in plural, hyphens, nesting or a typing error. It changes nothing.
 
     Args:
-        what: "notes" compares names, content and the likeness of texts; it reads all notes, as "text" does, 0.4 ms each. "names"
-            leaves the texts out.
+        what: "notes" compares names, content and the likeness of texts; it reads all notes, as "text" does, 0.4 ms each.
+            "names" leaves the texts out.
     """
 
     def find() -> Listed[SimilarNotes | SimilarTags]:
