@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from support.vaults import write_vault
+from support.vaults import open_vault, write_vault
 from support.wire import REVISIONS, STATELESS_REVISION, Server
 from vaultwire.app import make_handlers
 from vaultwire.config import make_config
@@ -25,8 +25,10 @@ from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.results import Refusal, Result, Wording
 from vaultwire.server.tasks import Job
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
+from vaultwire.toolkit.registry import Failure, invoke
 from vaultwire.trust.chained_log import records
 from vaultwire.trust.limits import ClientLimits
+from vaultwire.vault.value_types import NO_PROGRESS
 
 NOTES = """
 === Projects/Plan.md
@@ -403,6 +405,12 @@ def test_filesystem_results_carry_structure_and_times(vault: Path) -> None:
         ("search-vault", {"folder": "a/../../b", "query": "x"}, -32003, "Path traversal detected"),
         ("read-note", {"path": "Plan"}, -32602, None),
         ("read-note", {}, -32602, None),
+        *(
+            (tool, {"path": path}, -32602, None)
+            for tool in ("read-note", "delete-note")
+            for path in ("t.txt", "a/b.PNG", "a/")
+        ),
+        ("write-note", {"path": "t.txt", "content": "", "mode": "overwrite"}, -32602, None),
         ("write-note", {"path": "Home.md", "content": ""}, -32602, None),
         ("no-such-tool", {}, -32602, None),
     ],
@@ -506,3 +514,38 @@ def test_obsidian_cli_says_what_the_policy_denies_with_its_number(vault: Path, t
         ask(server, OBSIDIAN_INITIALIZE)
         error = call(server, "obsidian_create_note", name="New")["error"]
         assert (error["code"], error["data"]["errorCode"]) == (-32005, "POLICY_DENIED")
+
+
+# A value of every type of JSON. What a schema asks for is one of them, and none of the others is read as it.
+VALUES: dict[str, Any] = {
+    "integer": 7,
+    "string": "7",
+    "array": ["7"],
+    "object": {"7": 7},
+    "boolean": True,
+    "null": None,
+}
+
+
+@pytest.mark.parametrize("dialect", ["obsidian-cli", "filesystem", "secure"])
+def test_a_dialect_takes_no_argument_of_another_type_or_name(vault: Path, dialect: str) -> None:
+    handlers = make_handlers(make_config([str(vault)]))
+    opened = open_vault(vault)
+    for description in handlers.toolset.descriptions.values():
+        for name, schema in description["inputSchema"]["properties"].items():
+            others = [{name: value} for kind, value in VALUES.items() if kind != schema["type"]]
+            for arguments in [*others, {name.title().replace("_", ""): "x"}, {"note": "x", "q": "x"}]:
+                params = {"name": description["name"], "arguments": arguments}
+                request = Request(1, "tools/call", params, LATEST_HANDSHAKE, Peer())
+                handlers.handle(request, DIALECTS[dialect])
+                assert request.params == params
+                tool = handlers.toolset.tool(description["name"])
+                outcome = invoke(tool, description, arguments, opened, NO_PROGRESS, is_strict=True)
+                assert isinstance(outcome, Failure), params
+
+
+@pytest.mark.parametrize("name", [7, ["7"], True, {"name": "7"}, None])
+def test_obsidian_cli_makes_no_note_of_a_name_that_is_no_text(vault: Path, name: Any) -> None:
+    with obsidian(vault) as server:
+        assert call(server, "obsidian_create_note", name=name)["error"]["code"] == -32602
+    assert not list(vault.glob("7*"))

@@ -220,5 +220,5 @@ def test_blocks_that_name_a_property_with_odd_characters_are_found(vault: Vault,
 def test_a_block_that_cannot_be_read_keeps_the_old_name_and_is_named(vault: Vault, root: Path) -> None:
     (root / "Other.md").write_text("```base\nfilters: [status\n```\n")
     done = call(vault, "rename_property", old="status", new="state")
-    assert any("Other.md keeps the name 'status'" in notice for notice in done.data["notices"])
+    assert any("Other.md keeps the old name: it" in notice for notice in done.data["notices"])
     assert (root / "Other.md").read_text() == "```base\nfilters: [status\n```\n"

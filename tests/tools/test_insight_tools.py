@@ -53,7 +53,7 @@ def test_duplicates_are_grouped_and_paged(root: Path) -> None:
         lines[0] == "2 groups of notes that may be one, by their names, content and likeness of text, numbers 1 to 1:"
     )
     assert lines[1].startswith("same content: Log/0.md, ")
-    assert lines[1].endswith(" and 20 more")
+    assert lines[1].endswith(" and 30 more")
     rest = call(vault, "find_duplicates", limit=1, cursor=notes.data["next_cursor"])
     assert rest.data["groups"] == [{"likeness": "copy name", "notes": ["Rolls copy.md", "Rolls.md"], "note_count": 2}]
     assert notes.data["compared"] == ["names", "content", "likeness of text"]

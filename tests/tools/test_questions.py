@@ -16,6 +16,8 @@ from support.vaults import open_vault, write_vault
 from vaultwire.tools.search import search_notes
 from vaultwire.vault.search.asked_words import Word, occurrences
 from vaultwire.vault.search.languages import LANGUAGES
+from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.search.questions import question_in
 from vaultwire.vault.search.text_forms import UNACCENTED, TextForms
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
@@ -136,6 +138,8 @@ def test_the_number_of_notes_with_all_words_is_that_of_those_shown(tmp_path: Pat
     vault = open_vault(root)
     for _ in range(40):
         query = f"What is the {' '.join(chance.sample(words, chance.randint(1, 2)))}?"
+        if question_in(parse_query(query)) is None:  # of little words alone
+            continue
         _, _, data = ask(vault, query, limit=100, exact_total=True)
         partial = [note["path"] for note in data.get("partial_matches", []) if "missing" not in note]
         assert not partial, query

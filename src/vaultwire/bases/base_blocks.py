@@ -13,12 +13,14 @@ from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
 
 # Languages of code blocks that ask for notes: Obsidian's own, and those of plugins that many people have.
-_QUERY = compile_pattern(r"(?:```|~~~)[`~]*+[ \t]*+(?:base|query|dataview|dataviewjs|tasks)(?=[\s{]|\Z)", re.IGNORECASE)
+_LANGUAGES = "query|dataview|dataviewjs|tasks"
+_QUERY = compile_pattern(rf"(?:```|~~~)[`~]*+[ \t]*+(?:base|{_LANGUAGES})(?=[\s{{]|\Z)", re.IGNORECASE)
 _ITEM_MARK = compile_pattern(r"[-+*]|[0-9]{1,9}+[.)]")
 _FENCE = compile_pattern(
     rf"(?P<before>[ \t]*+(?:(?:{_ITEM_MARK.pattern})[ \t]++)*+)(?P<marks>`{{3,}}+(?=[^`]*\Z)|~{{3,}}+)[ \t]*+(?P<info>.*+)\Z"
 )
 _BASE = compile_pattern(r"base(?=[\s{]|\Z)", re.IGNORECASE)
+_OTHER_QUERY = compile_pattern(rf"(?:{_LANGUAGES})(?=[\s{{]|\Z)", re.IGNORECASE)
 _QUOTE = compile_pattern(r"[ \t]{0,3}>[ \t]?")
 # Quotes within quotes: deeper ones hold no base that anybody wrote.
 _MOST_NESTED = 8
@@ -49,7 +51,13 @@ def base_blocks(text: str) -> list[Block]:
     if not may_hold_queries(text):
         return []
     end = parse_frontmatter(text).end
-    return [*_blocks(text[end:].split("\n"), text.count("\n", 0, end) + 1, 0)]
+    return [*_blocks(text[end:].split("\n"), text.count("\n", 0, end) + 1, 0, _BASE)]
+
+
+def other_queries(text: str) -> list[Block]:
+    """Return the code blocks of a note that ask for notes in a language that is not read here, in their order."""
+    end = parse_frontmatter(text).end
+    return [*_blocks(text[end:].split("\n"), text.count("\n", 0, end) + 1, 0, _OTHER_QUERY)]
 
 
 def no_block(count: int, number: int) -> str:
@@ -126,18 +134,18 @@ def _edited_rows(block: list[str], old: str, new: str, number: int) -> list[str]
     return [*found, *rows[position:]]
 
 
-def _blocks(lines: list[str], first: int, depth: int) -> Iterator[Block]:
+def _blocks(lines: list[str], first: int, depth: int, language: re.Pattern[str]) -> Iterator[Block]:
     for span in read_body("\n".join(lines), 1).blocks:
         own = lines[span.first - 1 : span.last]
         if own and _QUOTE.match(own[0]) and depth < _MOST_NESTED:
             inner = [line[found.end() :] if (found := _QUOTE.match(line)) else line for line in own]
-            yield from _blocks(inner, first + span.first - 1, depth + 1)
+            yield from _blocks(inner, first + span.first - 1, depth + 1, language)
             continue
-        yield from _fenced(own, first + span.first - 1)
+        yield from _fenced(own, first + span.first - 1, language)
 
 
-def _fenced(lines: list[str], first: int) -> Iterator[Block]:
-    """Yield the bases of a block: it is a code block, or an item of a list that holds some."""
+def _fenced(lines: list[str], first: int, language: re.Pattern[str]) -> Iterator[Block]:
+    """Yield the queries of a block: it is a code block, or an item of a list that holds some."""
     rest = enumerate(lines)
     for number, line in rest:
         opening = _FENCE.match(line)
@@ -150,5 +158,5 @@ def _fenced(lines: list[str], first: int) -> Iterator[Block]:
             if closing.match(below):
                 break
             text.append(below[min(indent, len(below) - len(below.lstrip(" \t"))) :])
-        if _BASE.match(opening["info"]):
+        if language.match(opening["info"]):
             yield Block(first + number + 1, "\n".join(text), len(text))

@@ -52,6 +52,8 @@ class Renaming(Protocol):
 
     old: str
     new: str
+    in_queries: re.Pattern[str]
+    """What a query in another language says that names it."""
 
     def may_be_in(self, text: str) -> bool:
         """Tell whether a text may name it."""
@@ -70,6 +72,7 @@ class PropertyRenaming:
         self.old = old
         self.new = new
         self._word = re.compile(rf"(?<!\w){re.escape(old.casefold())}(?!\w)")
+        self.in_queries = re.compile(rf"(?<![\w#/-]){re.escape(old)}(?![\w-])", re.IGNORECASE)
 
     def may_be_in(self, text: str) -> bool:
         """See ``Renaming``."""
@@ -132,6 +135,7 @@ class TagRenaming:
         self.old = old
         self.new = new
         self._word = re.compile(rf"(?<![\w/-]){re.escape(old.casefold())}(?![\w-])")
+        self.in_queries = re.compile(rf"#{re.escape(old)}(?![\w-])", re.IGNORECASE)
 
     def may_be_in(self, text: str) -> bool:
         """See ``Renaming``."""

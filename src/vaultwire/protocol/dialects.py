@@ -35,6 +35,10 @@ class Dialect:
     naming = SNAKE
     listed: ClassVar[Mapping[str, tuple[str, str]]] = {}
     """Names and titles under which some tools are listed."""
+    strict = False
+    """Whether arguments are taken only as the schema has them: a contract answers others with an error."""
+    notes_only: ClassVar[Container[str]] = ()
+    """Tools whose ``path`` is a note's: a path with another extension is a wrong argument."""
     given: ClassVar[Mapping[str, JsonObject]] = {}
     """Arguments that tools get where the client leaves them out: a contract knows no reason to refuse what they allow."""
     short_tools = False
@@ -148,6 +152,7 @@ class _ForPrograms(_Structured):
 class _ObsidianCli(Dialect):
     name = "obsidian-cli"
     is_contract = True
+    strict = True
     naming = PREFIXED
     results = ENVELOPE
     server = ("obsidian-mcp", "1.0.0")
@@ -178,10 +183,12 @@ class _ObsidianCli(Dialect):
 class _Filesystem(Dialect):
     name = "filesystem"
     is_contract = True
+    strict = True
     structured = True
     naming = KEBAB
     listed: ClassVar = {"search_notes": ("search-vault", "Search Vault")}
     given: ClassVar = {"write_note": {"allow_broken": True}}
+    notes_only: ClassVar = ("read_note", "write_note", "delete_note")
     failures: ClassVar = {
         "INVALID_ARGUMENTS": jsonrpc.INVALID_PARAMS,
         "CURSOR_EXPIRED": jsonrpc.INVALID_PARAMS,
@@ -209,6 +216,7 @@ class _Filesystem(Dialect):
 class _Secure(Dialect):
     name = "secure"
     is_contract = True
+    strict = True
     results = BARE
     server = ("mcp-secure-local", "1.0.0")
     capabilities: ClassVar = {"tools": {"listChanged": True}}

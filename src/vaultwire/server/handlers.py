@@ -25,7 +25,7 @@ from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
 from vaultwire.toolkit.tool_sets import COVERS, MORE, STANDARD, also_used
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
-from vaultwire.vault.errors import VaultError
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ class Handlers:
         """Return the answer, the job that makes it, or a ``Listening``. Quick: it runs on the thread that reads."""
         handle = self._table[request.method]
         if request.method == "tools/call":
-            self._read_arguments(request)
-            self._unwrap(request)
+            self._read_arguments(request, dialect)
+            self._unwrap(request, dialect)
         if self._middleware is None:
             return handle(request, dialect)
         return self._middleware.handle(request, dialect, handle, self.toolset.descriptions)
@@ -255,14 +255,14 @@ class Handlers:
 
     # ------------------------------------------------------------------ tools/call
 
-    def _read_arguments(self, request: Request) -> None:
+    def _read_arguments(self, request: Request, dialect: Dialect) -> None:
         """Put the arguments into the request as the tool's schema wants them, as far as they can be read.
 
         It is done first, so that the choice of a vault, the audit log and the tool see the same arguments: a path under
         another name, or in JSON within a text, gets past none of them. What is wrong is said where the tool runs.
         """
         name, arguments = request.params.get("name"), request.params.get("arguments")
-        if not isinstance(name, str) or not isinstance(arguments, dict):
+        if dialect.strict or not isinstance(name, str) or not isinstance(arguments, dict):
             return
         description = self.toolset.describe(name) or self.describe(name)
         if description is None:
@@ -272,7 +272,7 @@ class Handlers:
         read, _ = read_arguments(description["inputSchema"], arguments)
         request.params = {**request.params, "arguments": read}
 
-    def _unwrap(self, request: Request) -> None:
+    def _unwrap(self, request: Request, dialect: Dialect) -> None:
         """Make a call of ``more_tools`` the call of the tool that it names, as if the client had called that.
 
         It is done before everything else, so that policy, limits, audit log and confirmation see the tool that runs.
@@ -290,7 +290,7 @@ class Handlers:
         if isinstance(inner, dict):
             beside = {name: value for name, value in given.items() if name not in ("tool", "arguments")}
             request.params = {**request.params, "name": named["name"], "arguments": {**beside, **inner}}
-            self._read_arguments(request)
+            self._read_arguments(request, dialect)
 
     def _call_tool(self, request: Request, dialect: Dialect) -> Answer | Job:
         call = parse_call(request.params)
@@ -316,6 +316,8 @@ class Handlers:
                 return wording.failure(POLICY_DENIED, f"This call does the work of {used}, which is not allowed.", {})
         arguments = {**dialect.given.get(description["name"], {}), **arguments}
         try:
+            if description["name"] in dialect.notes_only:
+                _check_is_note(arguments.get("path"))
             vault, arguments = self.vaults.pick(arguments)
         except VaultError as error:
             return wording.failure(error.code, error.message, error.details)
@@ -409,3 +411,14 @@ class Handlers:
         except VaultError as error:
             return to_refusal(error, request)
         return Result({})
+
+
+def _check_is_note(path: Any) -> None:
+    """Raise VaultError (INVALID_ARGUMENTS) for the path of a folder or of another kind of file than a note."""
+    from vaultwire.vault.disk.paths import parse_note_path  # noqa: PLC0415 - few clients need it
+
+    try:
+        parse_note_path(path if isinstance(path, str) else "x")
+    except VaultError as error:
+        if error.code == INVALID_ARGUMENTS:  # all else the tool says better
+            raise

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 class Wording:
     """Makes the answer of one call, by its revision and dialect, with the time that it took."""
 
-    __slots__ = ("_dialect", "_known", "_path", "_revision", "_started", "_tool", "view")
+    __slots__ = ("_dialect", "_known", "_path", "_revision", "_started", "_tool", "is_strict", "view")
 
     def __init__(
         self, revision: Revision, dialect: Dialect, tool: str | None, known: Container[str], path: Any = None
@@ -74,6 +74,7 @@ class Wording:
         self._path = path
         self._revision = revision
         self._dialect = dialect
+        self.is_strict = dialect.strict
         self._started = time.perf_counter()
         self.view: Callable[[Mapping[str, Any]], JsonObject] | None = None
         """Makes of the tool's data what ``_meta`` has for the tool's view; None where there is no view."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from vaultwire.toolkit.argument_examples import example_of
+from vaultwire.toolkit.arguments import check_arguments
 from vaultwire.toolkit.lean import not_listed
 from vaultwire.toolkit.lenient_reading import read_arguments
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
@@ -182,11 +183,20 @@ def tool(
 
 
 def invoke(
-    declared: AnyTool, description: Description, arguments: dict[str, Any], vault: Vault, progress: Progress
+    declared: AnyTool,
+    description: Description,
+    arguments: dict[str, Any],
+    vault: Vault,
+    progress: Progress,
+    *,
+    is_strict: bool = False,
 ) -> Outcome[Any] | Failure:
-    """Read the arguments by the tool's schema and run it. Raises ``Stopped``, what ``Client.ask`` raises, and bugs."""
+    """Read the arguments by the tool's schema, or with ``is_strict`` only check them, and run it.
+
+    Raises ``Stopped``, what ``Client.ask`` raises, and bugs.
+    """
     schema = description["inputSchema"]
-    read, problems = read_arguments(schema, arguments, not_listed(declared.name))
+    read, problems = (check_arguments if is_strict else read_arguments)(schema, arguments, not_listed(declared.name))
     if problems:
         example = example_of(schema, read, description["description"])
         message = (

@@ -188,3 +188,53 @@ def test_every_name_leads_to_the_same_after_a_rename(
     assert sorted(all_names(root)) == expected
     call(vault, "undo_changes", changes=[done.data["change"]])
     assert all_names(root) == before
+
+
+QUERIES = """
+=== Work/Q.md
+```dataview
+LIST FROM #topic or "Work/Sub" WHERE status = "x" AND contains(up, [[Other]])
+```
+> ~~~tasks
+> path includes Work/Sub/Other
+> ~~~
+=== Hidden/Q.md
+```query
+tag:#topic/sub path:"Work/Plan" [status:open]
+```
+=== Other words.md
+---
+status: open
+---
+```dataview
+LIST FROM #topical or "Workshop" WHERE substatus AND [[Other one]]
+```
+`#topic` "Work/Plan" status
+"""
+
+
+@pytest.mark.parametrize(
+    ("rename", "lines"),
+    [
+        (("rename", {"what": "tag", "old": "topic", "new": "theme"}), ["Hidden/Q.md 2 #topic", "Work/Q.md 2 #topic"]),
+        (
+            ("rename", {"what": "property", "old": "status", "new": "state"}),
+            ["Hidden/Q.md 2 status", "Work/Q.md 2 status"],
+        ),
+        (("move_notes", {"paths": ["Work/Plan"], "to": "Project"}), ["Hidden/Q.md 2 Work/Plan"]),
+        (
+            ("move_notes", {"paths": ["Work/Sub/Other"], "to": "Else"}),
+            ["Work/Q.md 2 Other", "Work/Q.md 5 Work/Sub/Other"],
+        ),
+        (("move_notes", {"paths": ["Work/Sub/"], "to": "Down"}), ["Work/Q.md 2 Work/Sub", "Work/Q.md 5 Work/Sub"]),
+    ],
+)
+def test_a_query_that_keeps_an_old_name_is_named(
+    tmp_path: Path, rename: tuple[str, dict[str, Any]], lines: list[str]
+) -> None:
+    vault = open_vault(write_vault(tmp_path, VAULT + QUERIES))
+    notices = call(vault, rename[0], **rename[1]).data["notices"]
+    found = [
+        re.match(r"(.*) keeps the old name: the query on line (\d+) says '(.*)' and stays", each) for each in notices
+    ]
+    assert sorted(" ".join(each.groups()) for each in found if each) == lines

@@ -80,7 +80,7 @@ class Arranging:
     def _finish_move(
         self, context: PlanContext, plan: MovePlan, notices: list[str], asked: Asked, *, dry_run: bool
     ) -> Done:
-        notices = [*notices, *_link_notices(plan.newly_resolved, plan.skipped)]
+        notices = [*notices, *_link_notices(plan.newly_resolved, plan.skipped), *_kept_notices(plan)]
         return self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
 
     def rename_heading(
@@ -108,7 +108,7 @@ class Arranging:
             if plan.links:
                 links = "1 link" if len(plan.links) == 1 else f"{len(plan.links)} links"
                 notices.append(f"Rewrote {links} to headings that hold the tag.")
-            notices += _excluded_notices(plan) + _kept_notices(plan, f"#{plan.old}") + _link_notices([], plan.skipped)
+            notices += _excluded_notices(plan) + _kept_notices(plan) + _link_notices([], plan.skipped)
             asked = Asked(
                 f"Renaming #{plan.old} to #{plan.new}",
                 "it has the tag, a base that names it, or a link to a heading with it",
@@ -120,7 +120,7 @@ class Arranging:
         with self._bench.locked(progress, dry_run=dry_run) as context:
             plan = plan_rename_property(context, old, new)
             notices = [f"{new!r} was in use already, in {plan.in_use} notes."] if plan.in_use else []
-            notices += _excluded_notices(plan) + _kept_notices(plan, repr(plan.old))
+            notices += _excluded_notices(plan) + _kept_notices(plan)
             asked = Asked(
                 f"Renaming the property {plan.old!r} to {plan.new!r}", "it has the property, or a base that names it"
             )
@@ -219,9 +219,9 @@ def _excluded_notices(plan: TagPlan | PropertyPlan) -> list[str]:
     return notices + [f"{path} was left as it is (the vault excludes it): {reason}" for path, reason in plan.unchanged]
 
 
-def _kept_notices(plan: TagPlan | PropertyPlan, name: str) -> list[str]:
-    """Return notices about files with bases that could not follow."""
-    return [f"{path} keeps the name {name}: it {reason}." for path, reason in plan.kept]
+def _kept_notices(plan: MovePlan | TagPlan | PropertyPlan) -> list[str]:
+    """Return notices about files with bases or other queries that keep the old name."""
+    return [f"{path} keeps the old name: {reason}." for path, reason in plan.kept]
 
 
 def _link_notices(newly_resolved: Iterable[ResolvedLink], skipped: Iterable[Problem]) -> list[str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
-from vaultwire.bases.base_blocks import Block, BlockError, edit_blocks
+from vaultwire.bases.base_blocks import Block, BlockError, edit_blocks, other_queries
 from vaultwire.markdown.base_files import Kind, NotABaseError, base_edits
 from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
@@ -18,7 +18,7 @@ from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, Unwritab
 from vaultwire.markdown.offsets import apply_replacements
 from vaultwire.vault.changes.change import Write, edit_of
 from vaultwire.vault.disk.contents import patched
-from vaultwire.vault.disk.note_text import edited_bytes
+from vaultwire.vault.disk.note_text import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import is_base, is_canvas
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.context import PlanContext
@@ -184,6 +184,23 @@ def rewrite_text(
         raise VaultError(INVALID_ARGUMENTS, f"{path!r}, {error}.", path=path, line=error.span.line) from None
     links += [LinkChange(path, link.line, link.old, link.new) for link in rewriting.links]
     return rewriting
+
+
+def named_in_queries(context: PlanContext, names: re.Pattern[str]) -> list[Problem]:
+    """Return where a query in another language than that of bases has one of the names: those stay as they are."""
+    problems: list[Problem] = []
+    for path in context.index.notes_with_queries(context.progress):
+        context.progress.check()
+        try:
+            text = plain_text(context.files.read(path).data)
+        except VaultError:  # it is gone by now, or cannot be read: then it is named elsewhere
+            continue
+        for block in other_queries(text):
+            found = names.search(block.text)
+            if found is not None:
+                line = block.line + block.text.count("\n", 0, found.start())
+                problems.append(Problem(path, f"the query on line {line} says {found[0]!r} and stays as it is"))
+    return problems
 
 
 def is_canvas_or_base(path: VaultPath) -> bool:

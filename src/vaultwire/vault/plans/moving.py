@@ -13,12 +13,27 @@ from typing import NamedTuple
 from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import check_new_names, compose, fold, is_note, lies_in, not_found, parse_note_path
+from vaultwire.vault.disk.paths import (
+    NOTE_SUFFIX,
+    check_new_names,
+    compose,
+    fold,
+    is_note,
+    lies_in,
+    not_found,
+    parse_note_path,
+)
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.links.link_resolver import link_name, link_names_to
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.heading_links import with_links_in_headings
-from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, is_canvas_or_base, rewrite_files
+from vaultwire.vault.plans.link_rewriting import (
+    LinkChange,
+    RewrittenLinks,
+    is_canvas_or_base,
+    named_in_queries,
+    rewrite_files,
+)
 from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
 from vaultwire.vault.value_types import Problem, VaultPath, asking
 
@@ -29,7 +44,7 @@ class MovePlan(NamedTuple):
     """The steps of moves: the moves, then the files whose links change, at their new paths.
 
     ``files`` is how many files move. ``links`` are the rewritten links, ``newly_resolved`` those that led nowhere before.
-    ``skipped`` are files whose links could not be read.
+    ``skipped`` are files whose links could not be read, ``kept`` those with a query that has an old name.
     """
 
     moves: list[Move]
@@ -38,6 +53,7 @@ class MovePlan(NamedTuple):
     links: list[LinkChange]
     newly_resolved: list[ResolvedLink]
     skipped: list[Problem]
+    kept: list[Problem]
 
     @property
     def source(self) -> VaultPath:
@@ -100,7 +116,18 @@ def plan_moves(context: PlanContext, wanted: Sequence[Move]) -> MovePlan:
     found.writes.sort(key=lambda write: str(write.path))
     steps += found.writes
     newly_resolved = sorted(rules.newly_resolved(links))
-    return MovePlan(moves, len(moved), steps, found.links, newly_resolved, found.skipped)
+    kept = named_in_queries(context, _old_names(moves)) if with_queries else []
+    return MovePlan(moves, len(moved), steps, found.links, newly_resolved, found.skipped, kept)
+
+
+def _old_names(moves: Sequence[Move]) -> re.Pattern[str]:
+    """Return what a query says that names a file or folder which moves: a link to it, its path, or files below it."""
+    paths = [re.escape(move.source.removesuffix(NOTE_SUFFIX)) for move in moves]
+    names = [path.rpartition("/")[2] for path in paths]
+    end = rf"(?:{re.escape(NOTE_SUFFIX)})?(?=[\"'/\]|#]|\s*$)"
+    return re.compile(
+        rf"(?<=\[\[)(?:{'|'.join(names)}){end}|(?<=[\"'\s:])(?:{'|'.join(paths)}){end}", re.IGNORECASE | re.MULTILINE
+    )
 
 
 def plan_arrival(context: PlanContext, path: VaultPath) -> list[Write]:

@@ -30,7 +30,7 @@ from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.heading_links import NewSubpath, changed_headings, with_heading_links
-from vaultwire.vault.plans.link_rewriting import LinkChange
+from vaultwire.vault.plans.link_rewriting import LinkChange, named_in_queries
 from vaultwire.vault.value_types import Problem, Progress, Stages, TagCount, VaultPath, asking
 
 # A longer list of notes to repair helps nobody.
@@ -178,7 +178,7 @@ class _Bases(NamedTuple):
 def _rename_in_bases(context: PlanContext, renaming: Renaming, steps: Sequence[Write]) -> _Bases:
     """Rename it in every ``.base`` file and ``base`` block, also in notes that ``steps`` edit.
 
-    A base that stays breaks no note, so it refuses nothing: it is reported.
+    A base or another query that stays breaks no note, so it refuses nothing: it is reported.
     """
     index, progress = context.index, context.progress
     edited = {step.path: step for step in steps}
@@ -195,18 +195,19 @@ def _rename_in_bases(context: PlanContext, renaming: Renaming, steps: Sequence[W
             before = data if step is None else step.after or b""
             after = edited_bytes(before, lambda text: rename(text, renaming, unread))  # noqa: B023 - called at once
         except (NotRenamedError, PropertyEditError) as error:
-            skipped.append(Problem(path, what + str(error)))
+            skipped.append(Problem(path, f"it {what}{error}"))
             continue
         except VaultError as error:
-            skipped.append(Problem(path, f"cannot be read: {error.message}"))
+            skipped.append(Problem(path, f"it cannot be read: {error.message}"))
             continue
-        skipped += [Problem(path, f"has a filter or formula that cannot be read, {text!r}") for text in unread]
+        skipped += [Problem(path, f"it has a filter or formula that cannot be read, {text!r}") for text in unread]
         if after == before:
             continue
         if step is None:
             others.append(edit_of(context.files, path, data, after))
         else:
             edited[path] = edit_of(context.files, path, data, after)
+    skipped += named_in_queries(context, renaming.in_queries)
     return _Bases([*edited.values()], others, skipped)
 
 
