@@ -30,7 +30,7 @@ MOST_LINKS = 200
 MOST_NODES, MOST_EDGES = 20_000, 100_000
 """Of the graph. A larger one has the notes with the most links."""
 _MOST_CHANGES = 20_000
-_MOST_DAYS = 92
+_ACTIVITY_DAYS = 7
 _MOST_HITS, _MOST_PROBLEMS = 100, 500
 _MOST_QUERY = 1_000
 _MOST_CANVAS = 20_000
@@ -144,16 +144,15 @@ class Glance:
             drawn = self._drawn = (drawing, _drawn(*drawing))
         return drawn[1]
 
-    def activity(self, days: int = 7) -> dict[str, Any]:
+    def activity(self) -> dict[str, Any]:
         """Return who wrote what in the last days, and who read what, as far as that is on record."""
-        days = max(1, min(days, _MOST_DAYS))
         now = datetime.now().astimezone()
-        first = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        first = (now - timedelta(days=_ACTIVITY_DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
         since = int(first.timestamp() * 1e9)
         latest = self._vault.history.latest("", _MOST_CHANGES, None)
         changes = [change for change in latest if change.time_ns >= since]
         answer: dict[str, Any] = {
-            "days": [(first.date() + timedelta(number)).isoformat() for number in range(days)],
+            "days": [(first.date() + timedelta(number)).isoformat() for number in range(_ACTIVITY_DAYS)],
             "written": counting.summed(counting.writes(changes, None)),
             "changes": len(changes),
             "read": None,

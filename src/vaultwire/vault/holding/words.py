@@ -63,20 +63,20 @@ def refused(proposal: Proposal, reason: str = "") -> str:
     )
 
 
-def undone(change: int, files: Sequence[FileChange], by: int | None, reason: str = "") -> str:
+def undone(change: int, files: Sequence[FileChange], by: int | None) -> str:
     """Return what is told of a change that the person undid, or of those of its files that they undid.
 
     ``by``: the change that undid it.
     """
-    return f"The person undid change {change} ({named(files)}){_by(by)}. {_reason(reason)}{_ENOUGH}"
+    return f"The person undid change {change} ({named(files)}){_by(by)}. {_ENOUGH}"
 
 
-def hunk_undone(change: int, step: Step, before: bytes, after: bytes, by: int | None, reason: str = "") -> str:
+def hunk_undone(change: int, step: Step, before: bytes, after: bytes, by: int | None) -> str:
     """Return what is told of a part of a change that the person undid. ``before``, ``after``: the note around the undo."""
     (file,) = files_of((step,))
     path = file.target or file.path
     return (
-        f"The person undid a part of change {change} in {path!r}{_by(by)}. {_reason(reason)}{_ENOUGH} "
+        f"The person undid a part of change {change} in {path!r}{_by(by)}. {_ENOUGH} "
         f"What they undid:\n{_cut(_diff(before, after, path))}"
     )
 
