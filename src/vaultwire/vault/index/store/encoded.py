@@ -12,8 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from vaultwire.markdown.patterns import compile_pattern
+
 _LEAST_LINE = 56  # lines of base64 have 64 characters or more, a last one may have less
-_RUN = re.compile(r"[A-Za-z0-9+/=_-]{%d,}+(?:\n+[A-Za-z0-9+/=_-]{%d,}+)*+" % (_LEAST_LINE, _LEAST_LINE))  # noqa: UP031
+_RUN = compile_pattern(r"[A-Za-z0-9+/=_-]{%d,}+(?:\n+[A-Za-z0-9+/=_-]{%d,}+)*+" % (_LEAST_LINE, _LEAST_LINE))  # noqa: UP031
 _SIGN = re.compile(r"[+/=_-]")
 # In base64 one character in 32 is a sign; in addresses and names one in six.
 _LEAST_A_SIGN = 12
