@@ -156,6 +156,7 @@ class Words:
     """Keeps all that is answered, in every form there is."""
 
     view = None
+    is_strict = False
 
     def __init__(self) -> None:
         self.failed = False
