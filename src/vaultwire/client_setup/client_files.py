@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import stat
+import sys
 import tempfile
 from typing import NamedTuple
 
@@ -114,7 +115,7 @@ def _make_folders(folder: str) -> None:
 
 def _give_to_owner_above(path: str) -> None:
     """Give what root has made in another person's folder to that person."""
-    if os.name == "posix" and os.geteuid() == 0:
+    if sys.platform != "win32" and os.geteuid() == 0:
         above = os.stat(os.path.dirname(path))
         os.chown(path, above.st_uid, above.st_gid)
 
