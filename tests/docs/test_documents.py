@@ -86,13 +86,13 @@ def test_a_link_to_a_file_of_ours_leads_somewhere(document: Path) -> None:
 # People of examples. Any other home is that of somebody who wrote here, and so is a folder of a computer that builds this.
 OF_EXAMPLES = "A%20B|ada|ana|ann|J[^/]*rg|[Mm]e|person|you"
 PATH_OF_A_MACHINE = re.compile(
-    rf"(?<![\w.~$}}-])/(?:(?:home|Users)/(?!(?:{OF_EXAMPLES})\b)\w|(?:root|work|farm|builds?)/\w)"
+    rf"(?<![\w.~$}}-])/(?:(?:home|Users)/(?!(?:{OF_EXAMPLES})\b)\w|(?:root|work|workspace|builds?)/\w)"
 )
 
 
 def test_no_file_holds_a_path_of_the_computer_it_was_written_on() -> None:
     assert PATH_OF_A_MACHINE.search("x = Path('/home/kim/vault')")
-    assert PATH_OF_A_MACHINE.search('"/work/notes"')
+    assert PATH_OF_A_MACHINE.search('"/workspace/notes"')
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("this is no clone, so nobody says which files are the project's")

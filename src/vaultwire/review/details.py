@@ -37,7 +37,7 @@ class FileSides(NamedTuple):
 
 
 def is_deletion(step: Step) -> bool:
-    """Tell whether a step deletes a file, for good or to the trash."""
+    """Tell whether a step deletes a file, permanently or to the trash."""
     return lies_in(step.target, TRASH) if isinstance(step, Move) else step.old is not None and step.new is None
 
 
