@@ -49,7 +49,7 @@ class Command(NamedTuple):
 def _add_stdio(parser: argparse.ArgumentParser) -> None:
     run_options.add_all(parser)
     parser.add_argument(
-        "--standalone", action="store_true", help="use no running vaultwire serve, even if there is one"
+        run_options.IGNORED, action="store_true", help="has no effect any more: stdio is always on its own"
     )
 
 
@@ -204,7 +204,7 @@ _SERVERS = (
         "stdio",
         "serve a vault to an MCP client over stdin and stdout",
         _add_stdio,
-        lambda options: stdio.serve(standalone=options.standalone, **run_options.read_all(options)),
+        lambda options: stdio.serve(**run_options.read_all(options)),
         ("vaultwire stdio --vault ~/Notes --read-only",),
     ),
     Command(
