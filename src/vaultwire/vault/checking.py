@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vaultwire.bases.base_checks import check_base
+from vaultwire.bases.base_edits import check_base
 from vaultwire.vault.base_queries.bases import Bases
 from vaultwire.vault.base_queries.results import BaseSource
 from vaultwire.vault.disk.files import Files

@@ -9,7 +9,7 @@ import pytest
 from support.memory_text import MemoryText
 from support.stores import open_stored
 from support.vaults import write_vault
-from vaultwire.markdown.bounds import MOST_MARKS
+from vaultwire.markdown.offsets import MOST_MARKS
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.files import Files

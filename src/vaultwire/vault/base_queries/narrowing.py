@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from vaultwire.bases.base import Broken, Expression, Filter, Group
-from vaultwire.bases.parser import children
-from vaultwire.bases.tree import Binary, Call, Index, Literal, Member, Name, Node, Unary
+from vaultwire.bases.parser import Binary, Call, Index, Literal, Member, Name, Node, Unary, children
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.base_queries.uses import TIME_AND_CHANCE
 from vaultwire.vault.index import rows

@@ -11,9 +11,8 @@ from datetime import date
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.bases.base_edits import ViewEdit
-from vaultwire.markdown import patches
-from vaultwire.markdown.canvas import NotACanvasError
-from vaultwire.markdown.canvas_edits import CanvasEdit, CanvasEditError, edit_canvas
+from vaultwire.markdown import edits
+from vaultwire.markdown.canvas import CanvasEdit, CanvasEditError, NotACanvasError, edit_canvas
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties, written_properties
@@ -322,12 +321,12 @@ def apply_diff(path: VaultPath, text: str, diff: str, progress: Progress = NO_PR
     for what is no diff.
     """
     try:
-        return patches.apply_diff(text, diff, progress.check)
-    except patches.NoPlaceError as error:
+        return edits.apply_diff(text, diff, progress.check)
+    except edits.NoPlaceError as error:
         raise VaultError(TEXT_NOT_FOUND, f"{path}: {error}", path=path) from None
-    except patches.AmbiguousPlaceError as error:
+    except edits.AmbiguousPlaceError as error:
         raise VaultError(AMBIGUOUS_TARGET, f"{path}: {error}", path=path, lines=error.lines) from None
-    except patches.DiffError as error:
+    except edits.DiffError as error:
         raise VaultError(INVALID_ARGUMENTS, f"diff: {error}", argument="diff") from None
 
 

@@ -13,8 +13,10 @@ from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown import edits
-from vaultwire.markdown.block_edits import (
+from vaultwire.markdown.block_tree import (
     TASK_BOX,
+    BlockTree,
+    NamedBlock,
     in_shape,
     lead_of,
     margin_of,
@@ -22,15 +24,13 @@ from vaultwire.markdown.block_edits import (
     set_apart,
     without_margin,
 )
-from vaultwire.markdown.block_patterns import ATX_HEADING
-from vaultwire.markdown.block_tree import BlockTree, NamedBlock
 from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.markdown.merging import body_of
 from vaultwire.markdown.offsets import apply_replacements
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Span
-from vaultwire.markdown.patterns import compile_pattern
+from vaultwire.markdown.patterns import ATX_HEADING, compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files

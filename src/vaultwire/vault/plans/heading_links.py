@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TypeAlias
 
-from vaultwire.markdown.base_files import Kind
-from vaultwire.markdown.block_patterns import ATX_HEADING, SETEXT_UNDERLINE
 from vaultwire.markdown.canvas import FileNode
-from vaultwire.markdown.link_spans import LinkSpan, NewLink
+from vaultwire.markdown.link_spans import Kind, LinkSpan, NewLink
+from vaultwire.markdown.patterns import ATX_HEADING, SETEXT_UNDERLINE
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import fold, is_note

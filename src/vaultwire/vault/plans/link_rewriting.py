@@ -11,11 +11,18 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from vaultwire.bases.base_blocks import Block, BlockError, edit_blocks, edit_cards, other_queries
-from vaultwire.markdown.base_files import Kind, NotABaseError, base_edits
-from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
-from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, rewrite_links
-from vaultwire.markdown.offsets import apply_replacements
+from vaultwire.markdown.link_spans import (
+    Kind,
+    LinkSpan,
+    NewLink,
+    NotABaseError,
+    Rewriting,
+    UnwritableLinkError,
+    base_edits,
+    rewrite_links,
+)
+from vaultwire.markdown.offsets import apply_replacements, end_of_reading, unread_problem
 from vaultwire.vault.changes.change import Write, edit_of
 from vaultwire.vault.disk.contents import patched
 from vaultwire.vault.disk.note_text import edited_bytes, plain_text

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from vaultwire.markdown.base_files import Kind
 from vaultwire.markdown.canvas import FileNode
-from vaultwire.markdown.link_spans import LinkSpan, NewLink
+from vaultwire.markdown.link_spans import Kind, LinkSpan, NewLink
 from vaultwire.vault.changes.change import Move
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError

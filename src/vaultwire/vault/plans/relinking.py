@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from vaultwire.markdown.base_files import Kind
 from vaultwire.markdown.canvas import FileNode
-from vaultwire.markdown.link_spans import LinkSpan, NewLink
+from vaultwire.markdown.link_spans import Kind, LinkSpan, NewLink
 from vaultwire.vault.changes.change import Step
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note
 from vaultwire.vault.errors import INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vaultwire.markdown.block_patterns import ATX_HEADING
+from vaultwire.markdown.patterns import ATX_HEADING
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.note_text import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import fold

@@ -20,8 +20,8 @@ from vaultwire.bases.renaming import (
     rename_in_base,
     rename_in_blocks,
 )
-from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.canvas import NotACanvasError
+from vaultwire.markdown.offsets import end_of_reading, unread_problem
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.property_edits import PropertyEditError, rename_property
 from vaultwire.markdown.tag_spans import TagError, check_tag, rename_tag, renamed_tag, tag_spans

@@ -19,7 +19,7 @@ from weakref import WeakSet
 
 from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
-from vaultwire.markdown.bounds import tags_and_above
+from vaultwire.markdown.offsets import tags_and_above
 from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.vault.index.store.allocator import limit_kept_memory
 from vaultwire.vault.index.store.encoded import without_encoded
