@@ -28,8 +28,8 @@ from vaultwire.vault.editing.base_texts import BaseText
 from vaultwire.vault.editing.workbench import Asked, Done, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_lookup import locate_canvas, locate_file
-from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.heading_links import with_heading_links
+from vaultwire.vault.plans.context import Plan, PlanContext
+from vaultwire.vault.plans.heading_links import follow_headings
 from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 from vaultwire.vault.plans.task_edits import EditedTask, TaskEdit, edit_tasks, parse_mark
@@ -221,11 +221,15 @@ class Revising:
             before = self._bench.read(path, if_match)
             edited = BaseText(source.block, changes, views)
             after = edited_bytes(before, lambda text: edited.edit(path, text))
-            writes, _, skipped = with_heading_links(context, [Write(path, before, after)], edited.new_subpaths(path))
+            plan = Plan(steps=[Write(path, before, after)])
+            follow_headings(context, plan, edited.new_subpaths(path))
             names = {each.name.casefold() for each in context.index.properties("", None, progress)}
-            notices = [*edited.notices(names), *(f"{each}: links were not looked at: {why}" for each, why in skipped)]
+            notices = [
+                *edited.notices(names),
+                *(f"{each}: links were not looked at: {why}" for each, why in plan.skipped),
+            ]
             asked = Asked(f"Renaming {edited.renames} in {path!r}", named=(path,)) if edited.renames else Asked()
-            done = self._bench.finish(writes, notices, progress, dry_run=dry_run, asked=asked)
+            done = self._bench.finish(plan.steps, notices, progress, dry_run=dry_run, asked=asked)
             return Revised(path, before, done)
 
     def set_tasks(
