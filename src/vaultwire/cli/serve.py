@@ -24,7 +24,7 @@ _SCOPE = re.compile(r"[!#-\[\]-~]+")  # RFC 6749, 3.3
 def _add_stdio(parser: argparse.ArgumentParser) -> None:
     run_options.add_all(parser)
     parser.add_argument(
-        "--standalone", action="store_true", help="use no running vaultwire serve, even if there is one"
+        run_options.IGNORED, action="store_true", help="has no effect any more: stdio is always on its own"
     )
 
 
@@ -36,7 +36,7 @@ def _add_stdio(parser: argparse.ArgumentParser) -> None:
     options=_add_stdio,
 )
 def _run_stdio(options: argparse.Namespace) -> int:
-    return stdio.serve(standalone=options.standalone, **run_options.read_all(options))
+    return stdio.serve(**run_options.read_all(options))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
