@@ -29,7 +29,7 @@ from vaultwire.obsidian.backend_values import (
     value_texts,
 )
 from vaultwire.obsidian.command import NOT_RUNNING
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.changes.change import Change, Write
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, parse_set_folder
