@@ -12,7 +12,7 @@ from typing import Any
 
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import audit_file
-from vaultwire.trust.chained_log import records, verify
+from vaultwire.trust.audit import records, verify
 
 _MAX_SHOWN = 10
 

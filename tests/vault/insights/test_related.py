@@ -9,7 +9,7 @@ import pytest
 from support.memory_text import MemoryText
 from support.stores import open_stored
 from support.vaults import open_vault, write_vault
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.index.store.fts5_text import Fts5Text
 from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.insights.related import Related
