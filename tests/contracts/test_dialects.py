@@ -26,7 +26,7 @@ from vaultwire.server.results import Refusal, Result, Wording
 from vaultwire.server.tasks import Job
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.toolkit.registry import Failure, invoke
-from vaultwire.trust.chained_log import records
+from vaultwire.trust.audit import records
 from vaultwire.trust.limits import ClientLimits
 from vaultwire.vault.value_types import NO_PROGRESS
 

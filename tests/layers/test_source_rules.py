@@ -24,7 +24,7 @@ ONLY = {
     # vault/holding/: what waits for the person and what they decided, beside the journal.
     # trust/policy_file.py: what the person allows.
     # trust/keys.py: fingerprints of keys, in the state folder.
-    # trust/chained_log.py: the log of what was asked, which lies outside of the vault.
+    # trust/audit.py: the log of what was asked, which lies outside of the vault.
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
     # desk/assets.py: the page of the desk.
     # server/apps/pages.py: the modules of the desk's page, for views inside clients.
@@ -51,7 +51,7 @@ ONLY = {
         "vault/disk/watch.py",
         "toolkit/catalog.py",
         "trust/keys.py",
-        "trust/chained_log.py",
+        "trust/audit.py",
         "trust/policy_file.py",
         "desk/assets.py",
         "server/apps/pages.py",
@@ -71,7 +71,7 @@ ONLY = {
         "vault/changes/journal_segments.py",
         "vault/holding/",
         "trust/keys.py",
-        "trust/chained_log.py",
+        "trust/audit.py",
         "client_setup/records.py",
         "transports/stdio.py",
         "obsidian/plugin_files.py",
@@ -98,7 +98,7 @@ ONLY = {
         "vault/index/store/text_index.py",
     ),
     "subprocess.Popen": ("cli/stdio_client.py", "obsidian/command.py"),
-    "subprocess.run": ("service/system_commands.py",),
+    "subprocess.run": ("service/steps.py",),
     # service/steps.py: between two questions to a service that starts.
     "time.sleep": ("service/steps.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),
 }

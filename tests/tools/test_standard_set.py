@@ -16,7 +16,7 @@ from support.wire import Server
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.lean import lean_schema
 from vaultwire.toolkit.tool_sets import CATEGORIES, CORE, COVERS, MORE, STANDARD, WEB
-from vaultwire.trust.chained_log import records
+from vaultwire.trust.audit import records
 
 NOTES = """
 === Home.md

@@ -13,7 +13,7 @@ from support.serving import Serving
 from support.vaults import write_vault
 from support.wire import REVISIONS, Server
 from vaultwire.cli import main
-from vaultwire.trust.chained_log import records, verify
+from vaultwire.trust.audit import records, verify
 
 NOTES = """
 === A.md

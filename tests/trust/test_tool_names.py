@@ -10,8 +10,8 @@ import pytest
 from support.vaults import write_vault
 from support.wire import Server
 from vaultwire.toolkit.tool_sets import COVERS, MORE
+from vaultwire.trust.limits import Rates, TooOften
 from vaultwire.trust.policy import Policy, ToolRules
-from vaultwire.trust.rates import Rates, TooOften
 
 READS = {"readOnlyHint": True}
 

@@ -205,7 +205,7 @@ def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Descrip
     """Raise ConfigError for names of unknown tools, and for a missing package."""
     from importlib.util import find_spec  # noqa: PLC0415 - only where there are limits, here and below
 
-    from vaultwire.trust.rates import CHANGES, EACH, TOTAL  # noqa: PLC0415
+    from vaultwire.trust.limits import CHANGES, EACH, TOTAL  # noqa: PLC0415
 
     known_tools = {tool["name"] for tool in tools}
     listed = known_tools.difference(limits.without_tools, () if has_hosts else (WEB,))

@@ -9,9 +9,16 @@ from vaultwire.cli.command import SETTING_UP, command
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import POLICY_VARIABLE, VAULT_VARIABLE, ConfigError, make_config, policy_path
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
-from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, to_text
-from vaultwire.trust.policy_file import LoadedPolicy, PolicyError, load_policy
-from vaultwire.trust.policy_paths import Reason
+from vaultwire.trust.policy_file import (
+    LoadedPolicy,
+    PolicyError,
+    describe,
+    explain_path,
+    explain_tool,
+    load_policy,
+    to_text,
+)
+from vaultwire.trust.policy_rules import Reason
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import VaultPath

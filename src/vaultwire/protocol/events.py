@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from vaultwire.protocol.dialects import Dialect
-    from vaultwire.protocol.json_types import Json, JsonObject, RequestId
+    from vaultwire.protocol.jsonrpc import Json, JsonObject, RequestId
     from vaultwire.protocol.revisions import Revision
 
 # server/discover may be cached (2026-07-28, "Caching"): nothing in it changes while the process runs. It is private, because

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vaultwire.protocol.events import Request
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.results import Answer, Wording
     from vaultwire.server.tasks import Task
     from vaultwire.toolkit.registry import AnyTool

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Peer, Request
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.apps.views import Views
     from vaultwire.server.features import Features
     from vaultwire.server.middleware import Middleware

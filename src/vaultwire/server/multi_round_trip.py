@@ -28,7 +28,7 @@ from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.json_types import Json
+    from vaultwire.protocol.jsonrpc import Json
     from vaultwire.server.results import Answer
 
 # Known to this process only: another process does not accept what this one signed.

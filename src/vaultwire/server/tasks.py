@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from vaultwire.protocol.events import Question, Request
-    from vaultwire.protocol.json_types import Json, JsonObject
+    from vaultwire.protocol.jsonrpc import Json, JsonObject
     from vaultwire.protocol.session import Session
     from vaultwire.server.outlet import Outlet
     from vaultwire.server.results import Answer

@@ -14,7 +14,7 @@ import pytest
 from support.calls import attempt, call, refusal
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.toolkit.registry import Failure
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.vault import Vault
 
 VAULT = """

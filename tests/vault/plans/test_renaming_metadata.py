@@ -11,7 +11,7 @@ from support.refusals import refusal, refused
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.markdown.parse import has_tag, parse_note
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vaultwire.protocol.events import Request
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.handlers import Handlers
     from vaultwire.server.results import Answer
     from vaultwire.server.workers import Workers
