@@ -7,11 +7,11 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from support.command_line import run_command
 from vaultwire.cli.command_spec import specs_of
 from vaultwire.cli.command_table import GROUPS
 from vaultwire.cli.commands import make_parser
@@ -24,15 +24,7 @@ SPECS = list(specs_of(make_parser()))
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    finished = subprocess.run(
-        [sys.executable, "-m", "vaultwire", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONUTF8": "1"},
-        check=False,
-    )
+    finished = run_command(*arguments)
     return finished.returncode, finished.stdout, finished.stderr
 
 
