@@ -127,7 +127,7 @@ def test_the_entry_starts_a_server(home: Path) -> None:
     assert install("opencode") == 0
     command = started_by(servers("opencode", file_of("opencode", home).read_text())["vaultwire"])
     ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
-    answered = subprocess.run([*command, "--standalone"], input=ping, capture_output=True, text=True, check=True)
+    answered = subprocess.run([*command], input=ping, capture_output=True, text=True, check=True)
     assert json.loads(answered.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 

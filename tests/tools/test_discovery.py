@@ -73,7 +73,7 @@ def notes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def core(notes: Path) -> Iterator[Server]:
-    with Server(notes, "--tools", "core", "--tool", "search_tools", "--structured", "--standalone") as server:
+    with Server(notes, "--tools", "core", "--tool", "search_tools", "--structured") as server:
         yield server
 
 
@@ -86,7 +86,7 @@ def found(server: Server, **arguments: Any) -> Any:
 
 
 def test_without_options_the_list_is_the_standard_one_and_does_not_change(notes: Path) -> None:
-    with Server(notes, "--standalone") as server:
+    with Server(notes) as server:
         capabilities = server.open("2025-11-25")["capabilities"]
         assert capabilities["tools"] == {"listChanged": False}
         assert listed(server) == [*STANDARD]
@@ -94,7 +94,7 @@ def test_without_options_the_list_is_the_standard_one_and_does_not_change(notes:
 
 def test_more_tools_names_every_tool_that_is_not_listed(notes: Path) -> None:
     for arguments in (["--tools", "core"], []):
-        with Server(notes, "--standalone", *arguments) as server:
+        with Server(notes, *arguments) as server:
             server.open("2025-11-25")
             tools = {tool["name"]: tool["description"] for tool in server.request("tools/list")["result"]["tools"]}
             unlisted = server.call("more_tools")["content"][0]["text"]
@@ -197,7 +197,7 @@ def test_categories_hold_every_tool_that_may_be_called(core: Server) -> None:
 
 
 def test_what_may_not_be_called_is_not_found(notes: Path) -> None:
-    with Server(notes, "--tools", "all", "--read-only", "--no-tool", "graph", "--structured", "--standalone") as server:
+    with Server(notes, "--tools", "all", "--read-only", "--no-tool", "graph", "--structured") as server:
         server.open("2025-11-25")
         everything = found(server, limit=50)["tools"]
         names = {tool["name"] for tool in everything}

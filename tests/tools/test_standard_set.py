@@ -45,7 +45,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(root: Path) -> Iterator[Server]:
-    with Server(root, "--standalone") as running:
+    with Server(root) as running:
         running.open("2025-11-25")
         yield running
 
@@ -71,7 +71,7 @@ def test_the_standard_set_costs_no_more_than_sixteen_kilobytes(server: Server) -
 
 
 def test_the_core_costs_four_kilobytes_and_is_no_dead_end(root: Path) -> None:
-    with Server(root, "--tools", "core", "--standalone") as server:
+    with Server(root, "--tools", "core") as server:
         server.open("2025-11-25")
         answer = server.request("tools/list")
         assert len(json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()) <= 4 * 1024
@@ -83,7 +83,7 @@ def test_the_core_costs_four_kilobytes_and_is_no_dead_end(root: Path) -> None:
 
 
 def test_all_lists_every_tool(root: Path) -> None:
-    with Server(root, "--tools", "all", "--standalone") as server:
+    with Server(root, "--tools", "all") as server:
         server.open("2025-11-25")
         every = {name for names in CATEGORIES.values() for name in names}
         assert set(listed(server)) == every - {WEB, MORE}  # there are no more
@@ -116,7 +116,7 @@ def test_results_are_text_alone(server: Server) -> None:
 @pytest.mark.parametrize("how", ["option", "variable"])
 def test_structured_gives_both(root: Path, how: str) -> None:
     options, variables = (["--structured"], {}) if how == "option" else ([], {"VAULTWIRE_STRUCTURED": "1"})
-    with Server(root, *options, "--standalone", **variables) as server:
+    with Server(root, *options, **variables) as server:
         server.open("2025-11-25")
         assert all("outputSchema" in tool for tool in listed(server).values())
         result = server.call("read_notes", paths=["Home"])
@@ -174,7 +174,7 @@ def test_a_search_for_tools_costs_a_kilobyte_at_most(server: Server) -> None:
 
 def test_the_log_and_the_rate_see_the_tool_that_runs(root: Path, tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
-    with Server(root, "--audit", str(log), "--rate", "list_tags=2", "--standalone") as server:
+    with Server(root, "--audit", str(log), "--rate", "list_tags=2") as server:
         server.open("2025-11-25")
         server.call(MORE, tool="list_tags")
         server.call("vault_overview", what="tags")

@@ -64,7 +64,7 @@ def opened(vault: Path, *options: str, rules: str = "") -> Server:
     if rules:
         (vault.parent / "policy.toml").write_text(rules)
         options = (*options, "--policy", str(vault.parent / "policy.toml"))
-    return Server(vault, *options, "--standalone")
+    return Server(vault, *options)
 
 
 def code_of(result: dict[str, Any]) -> str:

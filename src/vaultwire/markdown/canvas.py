@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from vaultwire.markdown.bounds import MOST_MARKS
+from vaultwire.markdown.diffs import common_ends
 from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, Rewritten, rewrite_links
-from vaultwire.markdown.offsets import Replacement, line_starts
+from vaultwire.markdown.offsets import Replacement, apply_replacements, line_starts
 from vaultwire.markdown.patterns import compile_pattern
 
 _TOKEN = compile_pattern(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]:,]', re.DOTALL)
@@ -100,19 +101,40 @@ def canvas_edits(
     return Rewriting(sorted(edits), links)
 
 
+def edited_cards(text: str, edit: Callable[[str, int], str]) -> str:
+    """Return a canvas whose text cards are edited: ``edit`` takes the text of a card and its line, and returns the new text.
+
+    What a card keeps at its beginning and its end stays as it is spelled there. Raises NotACanvasError.
+    """
+    edits: list[Replacement] = []
+    starts = line_starts(text)
+    for node, places in _nodes(text):
+        if "text" not in places:
+            continue
+        card, place = node["text"], places["text"]
+        new = edit(card, bisect_right(starts, place[0]))
+        if new != card:
+            kept, kept_end = common_ends(card, new)
+            changed = Replacement(kept, len(card) - kept_end, new[kept : len(new) - kept_end])
+            edits += _within_string(text, place, [changed])
+    return apply_replacements(text, sorted(edits))
+
+
 def _card_edits(
     text: str, card: str, place: tuple[int, int], of_link: Callable[[LinkSpan], NewLink | None]
 ) -> Rewriting:
     rewriting = rewrite_links(card, of_link)
-    if not rewriting.edits:
-        return rewriting
+    return Rewriting(_within_string(text, place, rewriting.edits) if rewriting.edits else [], rewriting.links)
+
+
+def _within_string(text: str, place: tuple[int, int], edits: Iterable[Replacement]) -> list[Replacement]:
+    """Return edits of what a string says as edits of the JSON text in which it stands."""
     starts = [piece.start() for piece in _PIECE.finditer(text, place[0] + 1, place[1] - 1)]
     starts.append(place[1] - 1)
-    edits = [
+    return [
         Replacement(starts[edit.start], starts[edit.end], json.dumps(edit.text, ensure_ascii=False)[1:-1])
-        for edit in rewriting.edits
+        for edit in edits
     ]
-    return Rewriting(edits, rewriting.links)
 
 
 def _nodes(text: str) -> Iterator[tuple[dict[str, str], dict[str, tuple[int, int]]]]:

@@ -157,10 +157,6 @@ class Session:
         self._asked[question.id] = question
         return question, jsonrpc.to_frame(jsonrpc.request_message(question.id, method, params))
 
-    def skip_questions(self, count: int) -> None:
-        """Skip this many ids of our requests: another server may have used them with this peer."""
-        self._questions += count
-
     def forget(self, question: Question) -> None:
         """Stop waiting for this answer."""
         self._asked.pop(question.id, None)

@@ -1,4 +1,4 @@
-"""The door of ``vaultwire connect``: a client at stdin talks to a server elsewhere. Not the server shared by ``stdio``.
+"""``vaultwire connect``: a client at stdin talks to a server elsewhere.
 
 It speaks MCP with the server. Where the server has none, it uses the REST API, and a session here speaks MCP with the client.
 The change from the first way to the second happens at most once.
@@ -6,16 +6,17 @@ The change from the first way to the second happens at most once.
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 from vaultwire import __version__
+from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.dispatcher import serve
 from vaultwire.transports.relay.forwarder import Forwarder
 from vaultwire.transports.relay.http_client import ConnectionPool, make_tls, tcp_connector
 from vaultwire.transports.relay.in_flight import NoMcp
-from vaultwire.transports.relay.interception import InterceptedStream
 from vaultwire.transports.relay.rest_client import RestMethods
 from vaultwire.transports.relay.upstream import McpServer
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from vaultwire.protocol.json_types import Json, JsonObject
-    from vaultwire.server.dispatcher import Stream
+    from vaultwire.server.dispatcher import Entry, Stream
     from vaultwire.transports.relay.in_flight import Failure, InFlightMessage
 
 
@@ -68,47 +69,90 @@ def run(open_stream: Callable[[], Stream], target: Target, say: Callable[[str], 
     return connections.reaches()
 
 
-class _RelayStream(InterceptedStream):
-    """Forwards every frame, until the server turns out to have no MCP and a REST API."""
+class _RelayStream:
+    """A ``Stream`` for the dispatcher. It forwards the client's frames, until the server turns out to have only a REST API.
+
+    From then on the dispatcher handles all frames. This switch happens once, under ``_switching``.
+    """
 
     def __init__(self, stream: Stream, server: McpServer, say: Callable[[str], None], *, has_rest: bool) -> None:
-        super().__init__(stream)
+        self._stream = stream
         self._server = server
         self._say = say
         self._has_rest = has_rest
-        self._messages = self._forwarder = Forwarder(server, self.send, self._take_over, say, has_fallback=has_rest)
+        self._forwarder = Forwarder(server, self.send, self._take_over, say, has_fallback=has_rest)
+        self._writing = threading.Lock()
+        self._switching = threading.Lock()
+        self._is_switched = False
         self._initialize: bytes | None = None
+        self._entry: Entry | None = None
+
+    def attach(self, entry: Entry) -> None:
+        """Take the dispatcher's second way in, for frames that the server did not answer."""
+        self._entry = entry
+
+    def receive(self) -> bytes | None:
+        """Wait for the next frame for the dispatcher; None when the client is done and nothing is in flight."""
+        while (frame := self._stream.receive()) is not None:
+            if not self._intercept(frame):
+                return frame
+        self.end()
+        return None
+
+    def send(self, frame: bytes) -> None:
+        """Send the client a frame, of the server or of the dispatcher."""
+        with self._writing:
+            self._stream.send(frame)
+
+    def end(self) -> None:
+        """Finish what is in flight to the server."""
+        self._forwarder.end()
+
+    def _intercept(self, frame: bytes) -> bool:
+        """Forward a frame; False if the dispatcher is to handle it."""
+        if self._is_switched and self._forwarder.is_idle:
+            return False
+        try:
+            message = jsonrpc.parse_json(frame)
+            if isinstance(message, dict):
+                jsonrpc.check_message(message)
+        except jsonrpc.MessageError:  # the session answers with the error
+            return False
+        return self._forward(frame, message)
 
     def _forward(self, frame: bytes, message: Json) -> bool:
         if isinstance(message, dict):
             method = message.get("method")
-            if "method" not in message and not self._messages.expects_answer(message):
+            if "method" not in message and not self._forwarder.expects_answer(message):
                 return True  # nobody waits for this answer
             if method == "exit":
                 return False
             if method == "notifications/cancelled":
-                return self._messages.cancel(frame, message)
+                return self._forwarder.cancel(frame, message)
             if method == "initialize":
                 self._initialize = frame
         elif not isinstance(message, list):
             return False
-        self._messages.forward(frame, message)
+        self._forwarder.forward(frame, message)
         return True
 
-    def _take_over(self, message: InFlightMessage | None, failure: Failure | NoMcp) -> bool:
+    def _take_over(self, message: InFlightMessage, failure: Failure | NoMcp) -> bool:
         """Have the session here handle what cannot go over MCP."""
-        if message is None:
-            return False
         with self._switching:
             if not self._is_switched:
                 if not isinstance(failure, NoMcp) or not self._has_rest:
                     return False
                 self._say(f"{self._server.name} speaks no MCP ({failure}); going on over its REST API")
                 self._is_switched = True
-                self._messages.abandon()
+                self._forwarder.abandon()
                 if self._initialize is not None and message.method != "initialize":
                     self._dispatch(self._initialize, is_known=True)
         if getattr(failure, "may_have_run", False):
             return False
         self._dispatch(message.frame)
         return True
+
+    def _dispatch(self, frame: bytes, *, is_known: bool = False) -> None:
+        """Have the dispatcher handle a frame. ``is_known``: it only takes note of it."""
+        assert self._entry is not None  # the dispatcher attaches before the first frame
+        self._entry(frame, is_known)

@@ -23,7 +23,6 @@ from vaultwire.transports.relay.http_client import (
 from vaultwire.transports.relay.in_flight import (
     MAX_ANSWER_VALUES,
     REFUSED,
-    UNREACHABLE,
     Failure,
     InFlightMessage,
     NoMcp,
@@ -45,8 +44,6 @@ _LATER_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)
 # For the end of a stream after its response: servers end the stream at once.
 _END_SECONDS = 1.0
 _DELETE_SECONDS = 5.0
-# Without patience: three times as long as our own server lets a stream be silent.
-_SILENCE_SECONDS = 45.0
 
 # These statuses say that the address or method does not exist, so nothing has run (RFC 9110).
 _NOT_HERE = (404, 405, 501)
@@ -55,15 +52,11 @@ _LISTS = ("tools", "prompts", "resources")
 
 
 class McpServer(NamedTuple):
-    """A server to forward to. ``name`` is for a person; ``path`` is its MCP endpoint.
-
-    ``is_patient``: a server that cannot be reached is waited for.
-    """
+    """A server to forward to. ``name`` is for a person; ``path`` is its MCP endpoint."""
 
     connections: ConnectionPool
     name: str
     path: str
-    is_patient: bool = True
 
 
 class Upstream:
@@ -73,23 +66,17 @@ class Upstream:
         self,
         server: McpServer,
         receive: Callable[[bytes, InFlightMessage | None], None],
-        on_silence: Callable[[Failure], bool],
         say: Callable[[str], None],
     ) -> None:
         """``receive`` takes each message of the server, with the message on whose stream it came.
 
-        ``on_silence`` is called when the server's own stream broke; it returns True to listen no more. ``say`` takes words
-        for a person.
+        ``say`` takes words for a person.
         """
         self.name = server.name
         self._connections = server.connections
         self._path = server.path
         self._receive = receive
-        self._on_silence = on_silence
         self._say = say
-        self._start_delays = START_DELAYS if server.is_patient else ()
-        self._later_delays = _LATER_DELAYS if server.is_patient else ()
-        self._silence = None if server.is_patient else _SILENCE_SECONDS
         self._closing = threading.Event()
         self._has_answered = False
         self._reopening = threading.Lock()
@@ -103,11 +90,6 @@ class Upstream:
         self._level: JsonObject | None = None
         self._subscribed: dict[str, JsonObject] = {}
         self.header_params: dict[str, HeaderParams] = {}  # by tool: the arguments that are also headers
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the handshake is done."""
-        return self._initialize_params is not None
 
     def close(self) -> None:
         """Stop all retries, and stop listening."""
@@ -174,10 +156,10 @@ class Upstream:
 
     def _send(self, message: InFlightMessage, headers: dict[str, str]) -> Response:
         """Send a message, with retries while the server cannot be reached; return the response when it begins."""
-        delays = iter(self._later_delays if self._has_answered else self._start_delays)
+        delays = iter(_LATER_DELAYS if self._has_answered else START_DELAYS)
         while True:
             try:
-                response = self._connections.send("POST", self._path, headers, message.frame, self._silence)
+                response = self._connections.send("POST", self._path, headers, message.frame)
             except Unreachable as error:
                 delay = next(delays, None)
                 if delay is None or error.is_final or message.is_cancelled:
@@ -225,10 +207,10 @@ class Upstream:
         """Ask for the rest of a stream (2025-11-25, "Resumability and Redelivery"). Raises ConnectionLost."""
         headers = {"Accept": "text/event-stream", "Last-Event-ID": cursor.last_id, **self._session_headers()}
         reason = ""
-        for delay in (cursor.retry_seconds or 0.0, *self._later_delays):
+        for delay in (cursor.retry_seconds or 0.0, *_LATER_DELAYS):
             self._closing.wait(delay)
             try:
-                response = self._connections.request("GET", self._path, headers, seconds=self._silence)
+                response = self._connections.request("GET", self._path, headers)
             except (Unreachable, ConnectionLost) as error:
                 reason = str(error)
                 continue
@@ -324,9 +306,7 @@ class Upstream:
             if cursor.last_id:
                 headers["Last-Event-ID"] = cursor.last_id
             try:
-                self._listening = response = self._connections.request(
-                    "GET", self._path, headers, seconds=self._silence
-                )
+                self._listening = response = self._connections.request("GET", self._path, headers)
                 if response.status == _NOT_FOUND and session_id:
                     response.close()
                     self._reopen(session_id)
@@ -341,9 +321,8 @@ class Upstream:
                 response.close()
                 self._say(f"{self.name} is not listened to any more: {error}")
                 return
-            except (Unreachable, ConnectionLost) as error:
-                if not self._closing.is_set() and self._on_silence(Failure(UNREACHABLE, str(error))):
-                    return
+            except (Unreachable, ConnectionLost):  # the rest is asked for below
+                pass
             except (Failure, NoMcp, SessionGone):  # the next call reports it
                 return
             self._closing.wait(cursor.retry_seconds or next(delays, START_DELAYS[-1]))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
-from vaultwire.bases.base_blocks import Block, BlockError, edit_blocks, other_queries
+from vaultwire.bases.base_blocks import Block, BlockError, edit_blocks, edit_cards, other_queries
 from vaultwire.markdown.base_files import Kind, NotABaseError, base_edits
 from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
@@ -121,7 +121,9 @@ def rewrite_bytes(
         rewriting = _rewrite(text, path, rules, found, linktexts)
         found.links.extend(LinkChange(place, link.line, link.old, link.new) for link in rewriting.links)
         after = apply_replacements(text, rewriting.edits)
-        return after if is_canvas_or_base(path) else rewrite_blocks(after, path, rules, found)
+        if is_canvas(path):
+            return edit_cards(after, lambda card, line: rewrite_blocks(card, path, rules, found, line))
+        return after if is_base(path) else rewrite_blocks(after, path, rules, found)
 
     try:
         return edited_bytes(data, edit)
@@ -151,17 +153,24 @@ def _rewrite(
     return rewrite_links(text, rules.decide(path), None if _NOT_TEXT.search(text) else linktexts)
 
 
-def rewrite_blocks(text: str, path: VaultPath, rules: LinkRules, found: RewrittenLinks) -> str:
-    """Return the text of one note with the names in its base blocks rewritten; add them to ``found``, and what stays."""
+def rewrite_blocks(text: str, path: VaultPath, rules: LinkRules, found: RewrittenLinks, card_line: int = 0) -> str:
+    """Return the text of one note with the names in its base blocks rewritten; add them to ``found``, and what stays.
+
+    ``card_line``: the text is that of a card, which is on this one line of a canvas.
+    """
     place = rules.path_after(path)
 
     def edit(block: Block) -> str:
         try:
             rewriting = base_edits(block.text, rules.base_name(path))
         except NotABaseError as error:
-            found.skipped.append(Problem(place, f"its base block on line {block.line} was left as it is: it {error}"))
+            found.skipped.append(
+                Problem(place, f"its base block on line {card_line or block.line} was left as it is: it {error}")
+            )
             return block.text
-        links.extend(LinkChange(place, block.line - 1 + link.line, link.old, link.new) for link in rewriting.links)
+        links.extend(
+            LinkChange(place, card_line or block.line - 1 + link.line, link.old, link.new) for link in rewriting.links
+        )
         return apply_replacements(block.text, rewriting.edits)
 
     links: list[LinkChange] = []

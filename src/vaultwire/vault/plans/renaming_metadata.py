@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from vaultwire.bases.base_blocks import edit_cards
 from vaultwire.bases.renaming import (
     NotRenamedError,
     PropertyRenaming,
@@ -20,17 +21,18 @@ from vaultwire.bases.renaming import (
     rename_in_blocks,
 )
 from vaultwire.markdown.bounds import end_of_reading, unread_problem
+from vaultwire.markdown.canvas import NotACanvasError
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.property_edits import PropertyEditError, rename_property
 from vaultwire.markdown.tag_spans import TagError, check_tag, rename_tag, renamed_tag, tag_spans
 from vaultwire.vault.changes.change import Step, Write, edit_of
 from vaultwire.vault.disk.note_text import edited_bytes, plain_text
-from vaultwire.vault.disk.paths import fold, is_base
+from vaultwire.vault.disk.paths import fold, is_base, is_canvas
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.heading_links import NewSubpath, changed_headings, with_heading_links
-from vaultwire.vault.plans.link_rewriting import LinkChange, named_in_queries
+from vaultwire.vault.plans.link_rewriting import LinkChange, is_canvas_or_base, named_in_queries
 from vaultwire.vault.value_types import Problem, Progress, Stages, TagCount, VaultPath, asking
 
 # A longer list of notes to repair helps nobody.
@@ -142,7 +144,7 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPl
     All notes or none: raises VaultError (INVALID_ARGUMENTS) if no note has it, and, with every such note in ``details``,
     where a note's frontmatter is broken or has the new name already; those of reading a note. The type Obsidian knows for
     the name stays with the old one: it is in ``.obsidian/types.json``, and there nothing is ever written. ``.base`` files and
-    ``base`` blocks that name the property follow.
+    ``base`` blocks that name the property follow, also those in cards of canvases.
     """
     index, progress = context.index, context.progress
     old, new = old.strip(), new.strip()
@@ -176,7 +178,7 @@ class _Bases(NamedTuple):
 
 
 def _rename_in_bases(context: PlanContext, renaming: Renaming, steps: Sequence[Write]) -> _Bases:
-    """Rename it in every ``.base`` file and ``base`` block, also in notes that ``steps`` edit.
+    """Rename it in every ``.base`` file and ``base`` block, also in cards of canvases and in notes that ``steps`` edit.
 
     A base or another query that stays breaks no note, so it refuses nothing: it is reported.
     """
@@ -184,16 +186,19 @@ def _rename_in_bases(context: PlanContext, renaming: Renaming, steps: Sequence[W
     edited = {step.path: step for step in steps}
     others: list[Write] = []
     skipped: list[Problem] = []
-    bases = [path for path in index.paths(progress) if is_base(path)]
+    bases = [path for path in index.paths(progress) if is_canvas_or_base(path)]
     for path in [*bases, *index.notes_with_queries(progress)]:
         progress.check()
         step = edited.get(path)
-        rename, what = (rename_in_base, "") if is_base(path) else (rename_in_blocks, "has a base block that ")
+        what = "" if is_base(path) else "has a base block that "
         unread: list[str] = []
         try:
             data = context.files.read(path).data
             before = data if step is None else step.after or b""
-            after = edited_bytes(before, lambda text: rename(text, renaming, unread))  # noqa: B023 - called at once
+            after = edited_bytes(before, lambda text: _with_renamed(text, path, renaming, unread))  # noqa: B023 - called at once
+        except NotACanvasError as error:
+            skipped.append(Problem(path, f"it {error}"))
+            continue
         except (NotRenamedError, PropertyEditError) as error:
             skipped.append(Problem(path, f"it {what}{error}"))
             continue
@@ -209,6 +214,14 @@ def _rename_in_bases(context: PlanContext, renaming: Renaming, steps: Sequence[W
             edited[path] = edit_of(context.files, path, data, after)
     skipped += named_in_queries(context, renaming.in_queries)
     return _Bases([*edited.values()], others, skipped)
+
+
+def _with_renamed(text: str, path: VaultPath, renaming: Renaming, unread: list[str]) -> str:
+    if is_base(path):
+        return rename_in_base(text, renaming, unread)
+    if is_canvas(path):
+        return edit_cards(text, lambda card, _: rename_in_blocks(card, renaming, unread))
+    return rename_in_blocks(text, renaming, unread)
 
 
 class _Renamed(NamedTuple):
