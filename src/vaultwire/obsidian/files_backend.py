@@ -31,7 +31,7 @@ from vaultwire.obsidian.backend_values import (
 from vaultwire.obsidian.command import NOT_RUNNING
 from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.changes.change import Change, Write
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, parse_set_folder
 from vaultwire.vault.editing.revising import GivenProperty
 from vaultwire.vault.errors import (

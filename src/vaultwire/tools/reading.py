@@ -10,7 +10,7 @@ from vaultwire.toolkit.argument_types import Name
 from vaultwire.toolkit.phrases import counted, first_tokens, iso_time, rough_tokens, text_blocks
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.attachments import show_attachment
-from vaultwire.vault.disk.etags import part_etag
+from vaultwire.vault.disk.contents import part_etag
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.sections import line_count, line_span, parse_structure
 from vaultwire.vault.value_types import Note, Progress, VaultPath
