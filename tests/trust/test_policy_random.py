@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 from support.calls import DESCRIPTIONS, TOOLS
 from support.vaults import open_vault
 from vaultwire.obsidian.files_backend import FilesBackend
-from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
+from vaultwire.toolkit.catalog import APP_CATALOG, OUTSIDE, load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
-from vaultwire.toolkit.tool_sets import OUTSIDE
 from vaultwire.tools.completions import Meaning, completions
 from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.tools.prompts import fill_prompt, list_prompts

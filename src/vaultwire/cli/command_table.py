@@ -144,8 +144,8 @@ _NOTES = (
         any_tool.call,
         (
             "vaultwire call",
-            "vaultwire call list_backlinks --arguments",
-            "vaultwire call list_backlinks path='Garden plan' --json",
+            "vaultwire call list_links --arguments",
+            "vaultwire call list_links path='Garden plan' what=in --json",
             "vaultwire call create_note path=Idea content@idea.md",
         ),
         CHANGE_CODES,

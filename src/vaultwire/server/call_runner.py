@@ -38,7 +38,7 @@ def run_tool(
     caller = vault.caller
 
     def run(client: Client) -> Outcome[Any] | Failure:
-        answer = invoke(tool, description, arguments, vault, client, is_strict=wording.is_strict)
+        answer = invoke(tool, description, arguments, vault, client)
         if caller.may_read_notes:
             return answer
         from vaultwire.tools.changes import without_text  # noqa: PLC0415 - loads the code that changes notes

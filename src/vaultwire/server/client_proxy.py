@@ -50,10 +50,6 @@ class ClientProxy:
         """As the client's."""
         return self._client.listed()
 
-    def show(self, tools: Collection[str]) -> bool:
-        """As the client's."""
-        return self._client.show(tools)
-
     def hang_up(self) -> None:
         """As the client's."""
         self._client.hang_up()

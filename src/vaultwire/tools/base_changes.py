@@ -7,9 +7,8 @@ from typing import Annotated, NotRequired, TypedDict, cast
 
 from vaultwire.bases.base_edits import ViewEdit
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, OptionalName
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, Open, Outcome, tool
+from vaultwire.toolkit.registry import Also, Bounds, DryRun, IfMatch, Name, Open, OptionalName, Outcome, tool
 from vaultwire.tools.changes import ChangedNote, change_texts, to_changed, to_changed_note
 from vaultwire.tools.making import MadeFile, made_outcome
 from vaultwire.tools.revising import Values, to_given
@@ -59,7 +58,14 @@ Parts = Annotated[BasePart, Open()]
 Views = Annotated[list[ViewChange], Bounds(1, 100)]
 
 
-@tool(title="Set properties in a view of a base", time_class="search", destructive=True)
+@tool(
+    title="Set properties in a view of a base",
+    category="bases",
+    listed="named",
+    time_class="search",
+    destructive=True,
+    also=(Also("set_properties"),),
+)
 def set_properties_in_view(
     vault: Vault,
     progress: Progress,
@@ -109,7 +115,7 @@ def set_properties_in_view(
     return Outcome(change_texts(revised[0].done, "; ".join(what), data), data)
 
 
-@tool(title="Create a note in a view of a base")
+@tool(title="Create a note in a view of a base", category="bases", listed="named", also=(Also("create_note"),))
 def create_note_in_view(
     vault: Vault,
     progress: Progress,
@@ -151,7 +157,7 @@ def create_note_in_view(
     return made_outcome(made, f"created {made.path}{missing}")
 
 
-@tool(title="Edit base", destructive=True)
+@tool(title="Edit base", category="bases", listed="named", destructive=True)
 def edit_base(
     vault: Vault,
     progress: Progress,
@@ -188,7 +194,7 @@ def edit_base(
     return Outcome(change_texts(revised.done, f"edited {where} (etag {data.get('etag')})", data), data)
 
 
-@tool(title="Create base", destructive=True)
+@tool(title="Create base", category="bases", listed="named", destructive=True)
 def create_base(
     vault: Vault,
     progress: Progress,

@@ -9,10 +9,9 @@ from vaultwire.bases.comparing import shown_text
 from vaultwire.bases.host import Host
 from vaultwire.bases.typed_json import to_json
 from vaultwire.bases.values import ErrorValue
-from vaultwire.toolkit.argument_types import Limit
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, Open, Outcome, tool
+from vaultwire.toolkit.registry import Also, Bounds, Limit, Open, Outcome, tool
 from vaultwire.tools.base_tables import fitting, made_rows, markdown_tables, path_row, with_paths
 from vaultwire.vault.base_queries.results import BaseResult, BaseSource, Explanation, ResultRow
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -63,7 +62,14 @@ class QueriedBase(TypedDict):
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
-@tool(title="Query base", time_class="search", read_only=True)
+@tool(
+    title="Query base",
+    category="bases",
+    time_class="search",
+    read_only=True,
+    also=(Also("find_notes"),),
+    rare=("block", "this", "max_tokens"),
+)
 def query_base(
     vault: Vault,
     progress: Progress,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import Folder, Limit, OptionalName
 from vaultwire.toolkit.paging import Cursor, page_outcome, position_of
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Outcome, tool
+from vaultwire.toolkit.registry import Folder, Limit, OptionalName, Outcome, tool
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
@@ -37,7 +36,7 @@ class CheckedNotes(TypedDict):
     next_cursor: Annotated[NotRequired[str], "Pass as cursor to check the rest; absent at the end"]
 
 
-@tool(title="Check notes", time_class="search", read_only=True)
+@tool(title="Check notes", category="overview", listed="standard", time_class="search", read_only=True, plain=("path",))
 def check_notes(
     vault: Vault,
     progress: Progress,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import Folder
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.registry import Bounds, Folder, Outcome, tool
 from vaultwire.vault.insights.similar_notes import SimilarNotes
 from vaultwire.vault.insights.similar_tags import SimilarTags
 from vaultwire.vault.listed import Listed, listed
@@ -54,7 +53,7 @@ class FoundDuplicates(TypedDict):
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
-@tool(title="Find duplicates", time_class="search", read_only=True)
+@tool(title="Find duplicates", category="overview", time_class="search", read_only=True)
 def find_duplicates(
     vault: Vault,
     progress: Progress,

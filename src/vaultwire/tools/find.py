@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted, iso_time, local_time, shortened
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.registry import Bounds, Folder, Limit, Outcome, tool
 from vaultwire.tools.attachments import attachments_instead
 from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
@@ -51,7 +50,15 @@ class NamedNotes(TypedDict):
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
-@tool(title="Find notes", time_class="search", read_only=True)
+@tool(
+    title="Find notes",
+    category="search",
+    listed="standard",
+    time_class="search",
+    read_only=True,
+    rare=("alias",),
+    plain=("modified_before", "sort"),
+)
 def find_notes(
     vault: Vault,
     progress: Progress,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import DryRun, Folder, Name, OptionalName
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.registry import Bounds, DryRun, Folder, Name, OptionalName, Outcome, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
 from vaultwire.vault.editing.fixing import Fixed, GivenFix
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -48,7 +47,7 @@ class FixedLinks(Changed):
     left_count: Annotated[int, "How many in all"]
 
 
-@tool(title="Fix links", destructive=True, time_class="search")
+@tool(title="Fix links", category="links", destructive=True, time_class="search")
 def fix_links(
     vault: Vault,
     progress: Progress,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import Folder
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Outcome, tool
+from vaultwire.toolkit.registry import Also, Folder, Outcome, tool
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.guides import NAMES
@@ -32,7 +31,7 @@ class VaultGuide(TypedDict):
     path: Annotated[NotRequired[str], "Note that is the guide; absent if there is none"]
 
 
-@tool(title="Vault guide", time_class="search", read_only=True)
+@tool(title="Vault guide", category="overview", time_class="search", read_only=True, also=(Also("read_notes"),))
 def vault_guide(vault: Vault, progress: Progress, /, folder: Folder = "") -> Outcome[VaultGuide]:
     """Tell how this person keeps the vault: their own guide (AGENTS.md, CLAUDE.md or _vaultwire.md), whole.
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import DryRun
 from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted, iso_time, local_time
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.registry import Also, Bounds, DryRun, Outcome, tool
 from vaultwire.tools.changes import (
     Changed,
     TouchedFile,
@@ -21,7 +20,6 @@ from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 Since = Annotated[str, Bounds(0, 40)]
-Number = Annotated[int, Bounds(1, 2**53), "Its number, from list_changes or from the tool that made it."]
 
 
 class ListedChange(TypedDict):
@@ -56,13 +54,14 @@ class Undone(Changed):
     undone_count: Annotated[int, "How many in all"]
 
 
-class ShownChange(ListedChange):
-    """A change with what it changed."""
-
-    diff: Annotated[str, "What it changed, as a unified diff"]
-
-
-@tool(title="List changes", read_only=True)
+@tool(
+    title="List changes",
+    category="history",
+    listed="standard",
+    read_only=True,
+    also=(Also("read_notes", "change"),),
+    plain=("path", "change", "since", "before"),
+)
 def list_changes(
     vault: Vault,
     progress: Progress,
@@ -85,9 +84,9 @@ def list_changes(
         before: Only before this number.
     """
     if change is not None:
-        shown_change = show_change(vault, progress, change)
-        diff = shown_change.data.pop("diff")
-        return Outcome(shown_change.texts, ListedChanges(changes=[shown_change.data], diff=diff))
+        detailed = vault.history.show(change)
+        listed, diff = _to_listed(detailed.change), cut(diff_of(detailed.steps))
+        return Outcome([_line(listed), diff], ListedChanges(changes=[listed], diff=diff))
     found = vault.history.latest(path, limit + 1, before, since, progress)
     shown = [_to_listed(change) for change in found[:limit]]
     data = ListedChanges(changes=shown)
@@ -101,26 +100,7 @@ def list_changes(
     return Outcome(["\n".join(lines)], data)
 
 
-@tool(title="Show change", read_only=True)
-def show_change(vault: Vault, _: Progress, /, change: Number) -> Outcome[ShownChange]:
-    """Show what a change did to each file, line by line."""
-    detailed = vault.history.show(change)
-    listed = _to_listed(detailed.change)
-    data = ShownChange(**listed, diff=cut(diff_of(detailed.steps)))
-    return Outcome([_line(listed), data["diff"]], data)
-
-
-@tool(title="Undo change", destructive=True)
-def undo_change(vault: Vault, progress: Progress, /, change: Number, dry_run: DryRun = False) -> Outcome[Changed]:
-    """Undo a change, whichever client made it. Later edits of other lines stay. If the same lines were edited later, nothing is
-    undone, and the error says why. An undo is a change of its own, and can be undone.
-    """
-    done = vault.history.undo([change], "", progress, dry_run=dry_run).done
-    data = to_changed(done)
-    return Outcome(change_texts(done, f"change {change} undone", data), data)
-
-
-@tool(title="Undo changes", destructive=True)
+@tool(title="Undo changes", category="history", listed="standard", destructive=True, plain=("changes",))
 def undo_changes(
     vault: Vault,
     progress: Progress,
@@ -153,7 +133,7 @@ def undo_changes(
     return Outcome(["\n".join([head, *lines]), *rest], data)
 
 
-@tool(title="Restore note")
+@tool(title="Restore note", category="history")
 def restore_note(
     vault: Vault,
     progress: Progress,

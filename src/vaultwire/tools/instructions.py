@@ -8,7 +8,7 @@ nothing.
 
 from __future__ import annotations
 
-from vaultwire.toolkit.tool_sets import MORE
+from vaultwire.toolkit.catalog import MORE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

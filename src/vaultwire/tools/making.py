@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, Protocol, cast
+from typing import Annotated, Literal, NotRequired, cast
 
 from vaultwire.markdown.links import percent_decoded
-from vaultwire.toolkit.argument_types import AllowBroken, DryRun, IfMatch, Name, NoteName, OptionalName
-from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
+from vaultwire.toolkit.registry import (
+    AllowBroken,
+    Also,
+    AnyTool,
+    Attachments,
+    Bounds,
+    DryRun,
+    IfMatch,
+    Name,
+    NoteName,
+    OptionalName,
+    Outcome,
+    ToolMaker,
+    tool,
+)
 from vaultwire.tools.changes import Changed, change_texts, to_changed_note
 from vaultwire.tools.revising import Values, to_given
 from vaultwire.vault.editing.making import Embedding, Made
@@ -29,7 +42,15 @@ class MadeFile(Changed):
     link: Annotated[NotRequired[str], "Of an attachment: the link that shows it in a note"]
 
 
-@tool(title="Create note", destructive=True)
+@tool(
+    title="Create note",
+    category="write",
+    listed="core",
+    destructive=True,
+    also=(Also("write_note", "if_exists", "append"), Also("write_note", "if_exists", "overwrite")),
+    rare=("beside", "allow_broken"),
+    plain=("path", "content", "template", "if_exists"),
+)
 def create_note(
     vault: Vault,
     progress: Progress,
@@ -82,7 +103,7 @@ def create_note(
     return made_outcome(made, f"created {made.path}")
 
 
-@tool(title="Append to daily note")
+@tool(title="Append to daily note", category="write", listed="core", rare=("dry_run",), plain=("content",))
 def append_daily_note(
     vault: Vault,
     progress: Progress,
@@ -103,7 +124,7 @@ def append_daily_note(
     return made_outcome(made, f"{'made' if made.is_new else 'added to'} {made.path}")
 
 
-@tool(title="Insert template")
+@tool(title="Insert template", category="write")
 def insert_template(
     vault: Vault,
     progress: Progress,
@@ -128,17 +149,10 @@ def insert_template(
     return made_outcome(made, f"put template {template} into {made.path}")
 
 
-class Sources(Protocol):
-    """Where the files for attachments may come from, apart from the call itself."""
-
-    def read(self, source: str, name: str, max_bytes: int, progress: Progress) -> bytes:
-        """Return the bytes of a file, by its path on this computer or its URL. Raises VaultError."""
-
-
-def make_add_attachment(sources: Sources) -> AnyTool:
+def make_add_attachment(sources: Attachments) -> AnyTool:
     """Return the tool that saves attachments, also from the sources that the person allowed."""
 
-    @tool(title="Add attachment", open_world=True)
+    @tool(title="Add attachment", category="attachments", open_world=True)
     def add_attachment(
         vault: Vault,
         progress: Progress,
@@ -188,6 +202,9 @@ def make_add_attachment(sources: Sources) -> AnyTool:
         return made_outcome(made, f"saved {made.path}{embedded}; the link to it is {made.link}")
 
     return add_attachment
+
+
+add_attachment = ToolMaker(lambda outside: make_add_attachment(outside.attachments))
 
 
 def _check_is_elsewhere(vault: Vault, source: str, progress: Progress) -> None:

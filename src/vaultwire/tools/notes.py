@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import AllowBroken, DryRun, IfMatch, Limit, Name, NoteName
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import MAX_FILES_TOLD, add_other_files, counted, iso_time
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.registry import AllowBroken, Bounds, DryRun, IfMatch, Limit, Name, NoteName, Outcome, tool
 from vaultwire.tools.attachments import attachments_instead
 from vaultwire.tools.changes import change_texts, how_to_undo, to_changed
 from vaultwire.vault.value_types import Progress, VaultPath, WriteMode
@@ -60,7 +59,7 @@ class DeletedNote(TypedDict):
     diff: Annotated[NotRequired[str], "Of a dry run: what would change"]
 
 
-@tool(title="List notes", time_class="search", read_only=True)
+@tool(title="List notes", category="read", listed="named", time_class="search", read_only=True)
 def list_notes(
     vault: Vault,
     progress: Progress,
@@ -90,7 +89,7 @@ def list_notes(
     return page.outcome(data, lines + ([] if page.total else attachments_instead(vault, folder, progress)))
 
 
-@tool(title="Write note", destructive=True)
+@tool(title="Write note", category="write", listed="named", destructive=True)
 def write_note(
     vault: Vault,
     progress: Progress,
@@ -139,7 +138,7 @@ def write_note(
     return Outcome(["\n".join([text + others, *written.done.notices])], data)
 
 
-@tool(title="Delete note", destructive=True)
+@tool(title="Delete note", category="write", listed="standard", destructive=True, plain=("path",))
 def delete_note(
     vault: Vault,
     progress: Progress,

@@ -49,7 +49,7 @@ class ListedProposals(TypedDict):
     next_before: Annotated[NotRequired[int], "Pass as before for earlier ones; absent if there are none"]
 
 
-@tool(title="Pending changes", idempotent=True)
+@tool(title="Pending changes", category="history", idempotent=True)
 def pending_changes(
     vault: Vault,
     _: Progress,

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Literal, NotRequired, cast
 
-from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, OptionalName
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.tools.arranging import Moved, move_note, rename_heading, rename_property, rename_tag
+from vaultwire.toolkit.registry import Bounds, DryRun, IfMatch, Name, OptionalName, Outcome, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
+from vaultwire.vault.editing.workbench import Done
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 
-class RenamedThing(Changed):
+class Moved(Changed):
+    """What was moved."""
+
+    path: Annotated[str, "Where it is now, of several their folder; of a dry run, where it would be"]
+    moved_files: Annotated[int, "How many files got another path"]
+    links: Annotated[int, "How many links were rewritten"]
+
+
+class Renamed(Changed):
     """What was renamed."""
 
     path: Annotated[NotRequired[str], "Of a heading or block: the note"]
@@ -22,7 +29,14 @@ class RenamedThing(Changed):
     places: Annotated[NotRequired[int], "Of a tag or property: how many places were changed"]
 
 
-@tool(title="Move or rename notes", destructive=True, time_class="search")
+@tool(
+    title="Move or rename notes",
+    category="organize",
+    listed="standard",
+    destructive=True,
+    time_class="search",
+    plain=("paths",),
+)
 def move_notes(
     vault: Vault,
     progress: Progress,
@@ -41,15 +55,27 @@ def move_notes(
         to: "New name" renames in place, "Archive/" moves, "Archive/New name" both, "/New name" is the top.
     """
     if len(paths) == 1:
-        return move_note(vault, progress, paths[0], to, dry_run)
-    plan, done = vault.arranging.move_all(paths, to, progress, dry_run=dry_run)
-    folder = plan.target.rpartition("/")[0]
-    data = Moved(**to_changed(done), path=folder, moved_files=plan.files, links=len(plan.links) + done.unread)
-    what = f"moved {counted(plan.files, 'file')} to {folder or 'the top'}, {counted(data['links'], 'link')} rewritten"
-    return Outcome(change_texts(done, what, data), data)
+        plan, done = vault.arranging.move(paths[0], to, progress, dry_run=dry_run)
+        path: str = plan.target
+        more = f" with {counted(plan.files, 'file')}" if plan.files > 1 else ""
+        what = f"moved {plan.source} to {path}{more}"
+    else:
+        plan, done = vault.arranging.move_all(paths, to, progress, dry_run=dry_run)
+        path = plan.target.rpartition("/")[0]
+        what = f"moved {counted(plan.files, 'file')} to {path or 'the top'}"
+    data = Moved(**to_changed(done), path=path, moved_files=plan.files, links=len(plan.links) + done.unread)
+    return Outcome(change_texts(done, f"{what}, {counted(data['links'], 'link')} rewritten", data), data)
 
 
-@tool(title="Rename", destructive=True, time_class="search")
+@tool(
+    title="Rename",
+    category="tags and properties",
+    listed="standard",
+    destructive=True,
+    time_class="search",
+    rare=("if_match",),
+    plain=("what", "old", "new"),
+)
 def rename(
     vault: Vault,
     progress: Progress,
@@ -60,7 +86,7 @@ def rename(
     path: OptionalName = "",
     if_match: IfMatch = None,
     dry_run: DryRun = False,
-) -> Outcome[RenamedThing]:
+) -> Outcome[Renamed]:
     """Rename a tag or property in all notes, or a heading or block id and the links to it.
 
     Tags below a tag are renamed with it. To rename a note use move_notes. Renaming to a tag in use merges the two.
@@ -78,12 +104,33 @@ def rename(
             f"rename: {what!r} {'needs path, the note' if in_note else 'is renamed in all notes, so it takes no path'}.",
             argument="path",
         )
-    done: Outcome[Any]
-    if what == "tag":
-        done = rename_tag(vault, progress, old, new, dry_run)
-    elif what == "property":
-        done = rename_property(vault, progress, old, new, dry_run)
-    else:
+    if in_note:
         mark = "^" if what == "block" and not old.startswith("^") else ""
-        done = rename_heading(vault, progress, path, mark + old, new, if_match, dry_run)
-    return done
+        heading = mark + old
+        plan, done = vault.arranging.rename_heading(path, heading, new, if_match, progress, dry_run=dry_run)
+        changed = cast("Renamed", {**to_changed(done), "path": plan.path, "links": len(plan.links)})
+        text = f"renamed {heading} of {plan.path} to {new}, {counted(len(plan.links), 'link')} rewritten"
+        return Outcome(change_texts(done, text, changed), changed)
+    if what == "tag":
+        return _rename_tag(vault, old, new, progress, dry_run=dry_run)
+    return _rename_property(vault, old, new, progress, dry_run=dry_run)
+
+
+def _rename_tag(vault: Vault, old: str, new: str, progress: Progress, *, dry_run: bool) -> Outcome[Renamed]:
+    plan, done = vault.arranging.rename_tag(old, new, progress, dry_run=dry_run)
+    places = plan.places + done.unread
+    text = f"renamed #{plan.old} to #{plan.new} in {counted(places, 'place')}"
+    return _renamed(done, text, places, plan.bases)
+
+
+def _rename_property(vault: Vault, old: str, new: str, progress: Progress, *, dry_run: bool) -> Outcome[Renamed]:
+    plan, done = vault.arranging.rename_property(old, new, progress, dry_run=dry_run)
+    places = len(plan.steps) - plan.bases + done.unread
+    text = f"renamed property {plan.old} to {plan.new} in {counted(places, 'note')}"
+    return _renamed(done, text, places, plan.bases)
+
+
+def _renamed(done: Done, text: str, places: int, bases: int) -> Outcome[Renamed]:
+    data = cast("Renamed", {**to_changed(done), "places": places})  # mypy wants optional fields spelt out
+    text += f" and {counted(bases, 'base')}" if bases else ""
+    return Outcome(change_texts(done, text, data), data)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, page_of, page_text, position_of
 from vaultwire.toolkit.phrases import counted, rough_tokens
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.registry import Bounds, Folder, Limit, Outcome, tool
 from vaultwire.vault.value_types import Found, Hit, Progress
 from vaultwire.vault.vault import Vault
 
@@ -81,7 +80,15 @@ class TaggedNotes(TypedDict):
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
-@tool(title="Search notes", time_class="search", read_only=True)
+@tool(
+    title="Search notes",
+    category="search",
+    listed="core",
+    time_class="search",
+    read_only=True,
+    rare=("exact_total", "max_tokens"),
+    plain=("query",),
+)
 def search_notes(
     vault: Vault,
     progress: Progress,
@@ -215,7 +222,7 @@ def _to_found(hit: Hit) -> FoundNote:
     return note
 
 
-@tool(title="Search by tags", time_class="search", read_only=True)
+@tool(title="Search by tags", category="search", listed="named", time_class="search", read_only=True)
 def search_by_tags(
     vault: Vault,
     progress: Progress,

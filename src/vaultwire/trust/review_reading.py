@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from vaultwire.trust.policy import wrong_tool
 from vaultwire.trust.review_rules import MODES, ReviewRule
 from vaultwire.vault.disk.paths import folder_of_setting, parse_path
 from vaultwire.vault.errors import VaultError
@@ -40,11 +41,8 @@ def read_rule(table: Mapping[str, Any], tools: Collection[str]) -> ReviewRule | 
 
 def _checked(table: Mapping[str, Any], tools: Collection[str]) -> ReviewRule | tuple[str, str]:
     names = [each.strip().replace("-", "_") for each in table.get("tools", ())]
-    for name in names:
-        if "*" not in name and name not in tools:
-            near = get_close_matches(name, tools, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else "; see docs/tools.md for all there are"
-            return "tools", f"tools: there is no tool {name!r}{hint}"
+    if (problem := wrong_tool(names, tools, restricts=True)) is not None:
+        return "tools", f"tools: {problem[1]}"
     folders = []
     for text in table.get("folders", ()):
         folder = folder_of_setting(text)

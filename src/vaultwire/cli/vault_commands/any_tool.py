@@ -14,9 +14,8 @@ from vaultwire.cli.terminal import complain, has_reader, say, say_rows, say_styl
 from vaultwire.cli.vault_commands.calling import DONE, Calls, FailedCallError, add_options, run, say_answer
 from vaultwire.cli.vault_commands.wording import for_caller
 from vaultwire.config import ConfigError
-from vaultwire.toolkit.catalog import load_catalog
-from vaultwire.toolkit.other_names import meanings
-from vaultwire.toolkit.tool_sets import OUTSIDE
+from vaultwire.toolkit.arguments import meanings
+from vaultwire.toolkit.catalog import OUTSIDE, former_name_hint, load_catalog
 
 _ARGUMENT = re.compile(r"([A-Za-z_]\w*)(=|@)(.*)", re.DOTALL)
 _STDIN = "-"
@@ -25,9 +24,7 @@ _JSON_TYPES = ("integer", "number", "boolean", "object")
 
 def add_call(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``call``."""
-    parser.add_argument(
-        "tool", nargs="?", metavar="TOOL", help="its name, such as list_backlinks; without one: list all"
-    )
+    parser.add_argument("tool", nargs="?", metavar="TOOL", help="its name, such as list_links; without one: list all")
     parser.add_argument(
         "arguments",
         nargs="*",
@@ -123,7 +120,7 @@ def _file_text(path: str) -> str:
 
 def _find(descriptions: Mapping[str, dict[str, Any]], name: str) -> dict[str, Any]:
     if name not in descriptions:
-        near = did_you_mean(name, descriptions)
+        near = former_name_hint(name) or did_you_mean(name, descriptions)
         raise ConfigError(f"there is no tool {name!r}{near or '. vaultwire call lists them'}")
     return descriptions[name]
 

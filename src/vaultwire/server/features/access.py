@@ -32,8 +32,8 @@ _NEEDED_FOR_VALUES = {
     "note": LISTING,
     "file": LISTING,
     "folder": LISTING,
-    "tag": "list_tags",
-    "property": "list_properties",
+    "tag": "vault_overview",
+    "property": "vault_overview",
     "base": LISTING,
     "view": QUERYING,
 }

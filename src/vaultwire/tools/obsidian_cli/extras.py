@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict, cast
 
-from vaultwire.toolkit.argument_types import Name, OptionalName
 from vaultwire.toolkit.phrases import counted, text_blocks
-from vaultwire.toolkit.registry import Bounds, Open, Outcome
+from vaultwire.toolkit.registry import Bounds, Name, Open, OptionalName, Outcome
 from vaultwire.tools.obsidian_cli.port import FileName, FilePath, Files, Obsidian, app_tool, listed
 from vaultwire.vault.value_types import Progress
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, Outcome
+from vaultwire.toolkit.registry import Bounds, Folder, Limit, Outcome
 from vaultwire.tools.obsidian_cli.port import FileName, FilePath, Files, Obsidian, app_tool, listed
 from vaultwire.vault.value_types import Progress, VaultPath
 
