@@ -18,7 +18,7 @@ SINS = [
     ("Rooms import inwards only", "markdown/parse.py", "import vaultwire.vault.vault"),
     ("Rooms import inwards only", "installation.py", "import vaultwire.vault.vault"),
     ("Rooms import inwards only", "vault/vault.py", "import vaultwire.toolkit.registry"),
-    ("Rooms import inwards only", "protocol/session.py", "import vaultwire.tools.notes"),
+    ("Rooms import inwards only", "protocol/session.py", "import vaultwire.tools.write"),
     ("Rooms import inwards only", "review/diff/hunks.py", "import vaultwire.toolkit.registry"),
     ("Rooms import inwards only", "vault/vault.py", "import vaultwire.review.diff.hunks"),
     ("Rooms import inwards only", "transports/rest.py", "import vaultwire.desk.access"),

@@ -18,7 +18,7 @@ from vaultwire.app.engine import make_policy
 from vaultwire.cli.limit_options import add_options, read_limits
 from vaultwire.config import make_config
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
-from vaultwire.tools.making import make_add_attachment
+from vaultwire.tools.write import make_add_attachment
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,

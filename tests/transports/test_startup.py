@@ -112,7 +112,7 @@ def test_several_vaults_load_nothing_heavy_either(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     modules = imported_before_the_answer_to("initialize", tmp_path / "one", "--vault", f"Other={tmp_path / 'two'}")
-    assert "vaultwire.obsidian.vault_selection" in modules
+    assert "vaultwire.obsidian.known_vaults" in modules
     assert [name for name in modules if any(name == banned or name.startswith(banned + ".") for banned in BANNED)] == []
 
 

@@ -21,10 +21,9 @@ from support.vaults import open_vault
 from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, OUTSIDE, load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
-from vaultwire.tools.completions import Meaning, completions
 from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.tools.prompts import fill_prompt, list_prompts
-from vaultwire.tools.resources import list_resources, read_resource, uri_of
+from vaultwire.tools.resources import Meaning, completions, list_resources, read_resource, uri_of
 from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.errors import POLICY_DENIED, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath

@@ -1,4 +1,4 @@
-"""The check of arguments against a tool's input schema, with messages that say what was expected and what came.
+"""The check of arguments against a tool's input schema, with messages that say what was expected, what came, and what is right.
 
 It knows exactly the JSON Schema keywords that ``toolkit.schema`` writes. A test compares it with the ``jsonschema`` library on
 random arguments. That library takes 150 ms to import, which the first call of every session would wait for.
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# Other names of arguments: what models call them that know another server or program. Pure.
+# ---------------------------------------------------------------------- other names of arguments
 #
-# A tool lists an argument by one name, and its schema knows no other. ``lenient_reading`` takes one of these names where the
-# tool has exactly one argument that it can mean. What a name means never depends on the value.
+# What models call them that know another server or program. A tool lists an argument by one name, and its schema knows no
+# other. ``lenient_reading`` takes one of these names where the tool has exactly one argument that it can mean. What a name
+# means never depends on the value.
 
 _NEW_NAMES = ("new_path", "new_name", "destination", "destination_path", "dest", "target", "target_path", "new")
 _COUNTS = ("count", "max", "n", "num_results", "page_size", "top_k", "top")
@@ -96,7 +97,7 @@ OTHER_VALUES: dict[str, tuple[str, ...]] = {
 
 # Names of arguments that mean one note.
 _ONE = frozenset(("path", "note", "file", "name", "notepath", "filepath", "notename", "source", "sourcepath"))
-_LONGEST = 40
+_LONGEST_NAME = 40
 # Words that are shorter are too similar to each other.
 _LEAST_LETTERS = 4
 
@@ -134,7 +135,7 @@ def nearest(name: str, arguments: Iterable[str]) -> str | None:
 
 def _plain(name: str) -> str:
     """Return a name without what tells spellings apart: newPath, new-path, new_path. Empty for what no argument is called."""
-    if len(name) > _LONGEST:
+    if len(name) > _LONGEST_NAME:
         return ""
     return name.replace("_", "").replace("-", "").replace(" ", "").casefold()
 
@@ -155,6 +156,8 @@ for _argument, _names in OTHER_NAMES.items():
     for _name in _names:
         _MEANT.setdefault(_plain(_name), []).append(_argument)
 
+
+# ---------------------------------------------------------------------- the check
 
 # Characters of a wrong value that a message repeats: enough to recognise it.
 _MAX_SHOWN = 60
@@ -342,7 +345,7 @@ def _shown(value: Any) -> str:
     return type(value).__name__
 
 
-# Examples of right arguments, so that an error can show one: from a tool's docstring, its schema, and what the caller gave.
+# ---------------------------------------------------------------------- examples, for errors
 
 # A text that is longer is not repeated.
 _LONGEST_SHOWN = 60

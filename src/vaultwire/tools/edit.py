@@ -1,4 +1,4 @@
-"""Tools that change an existing note. Docstrings here are product text: a model reads them."""
+"""Tools that change parts of notes. Docstrings here are product text: a model reads them."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted, first_tokens, iso_time, rough_tokens, text_blocks
-from vaultwire.toolkit.registry import Bounds, Name, Outcome, tool
-from vaultwire.tools.attachments import MOST_SHOWN_BYTES, show_attachment
+from vaultwire.toolkit.registry import Bounds, Limit, Name, Outcome, tool
+from vaultwire.tools.attachments import MOST_SHOWN_BYTES, attachments_instead, show_attachment
 from vaultwire.vault.days import named
 from vaultwire.vault.disk.etags import part_etag
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
@@ -116,6 +117,22 @@ class Piece(NamedTuple):
             notices.append(f"This text waits as proposal {note.waits_as}: it is not on the disk yet.")
         notices += [f"Problem: {problem}" for problem in note.problems]
         return cls(text, span.first, last_line, is_whole, etag, f"({facts})", notices)
+
+
+class NoteFacts(TypedDict):
+    """One note of a listing."""
+
+    path: Annotated[str, "Path in the vault"]
+    size: Annotated[int, "Bytes"]
+    modified: Annotated[str, "Last change, ISO 8601, UTC"]
+
+
+class ListedNotes(TypedDict):
+    """A page of notes."""
+
+    notes: list[NoteFacts]
+    total: Annotated[int, "Notes in the vault or folder, on all pages together"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
 @tool(
@@ -451,6 +468,36 @@ def _headline(data: ReadNotes) -> str:
     """Return how many of several notes were read."""
     cut = f", {data['cut']} of them cut." if data["cut"] else "."
     return f"{data['read']} of {counted(len(data['notes']), 'note')} read{cut}"
+
+
+@tool(title="List notes", category="read", listed="named", time_class="search", read_only=True)
+def list_notes(
+    vault: Vault,
+    progress: Progress,
+    /,
+    folder: Annotated[str, Bounds(0, 1000)] = "",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Outcome[ListedNotes]:
+    """List the notes of the vault or of one folder, subfolders included, in path order.
+
+    Use it to see how a vault is organised. To find notes about something, use search_notes instead.
+
+    Args:
+        folder: Folder in the vault, such as "Projects". Empty for the whole vault.
+    """
+    page = page_of(
+        vault, ("list_notes", folder), cursor, limit, lambda: vault.overview.list_notes(folder, progress), progress
+    )
+    where = f"in {folder}" if folder else "in the vault"
+    data: ListedNotes = {
+        "notes": [
+            {"path": note.path, "size": note.size, "modified": iso_time(note.modified_ns)} for note in page.items
+        ],
+        "total": page.total,
+    }
+    lines = [f"{counted(page.total, 'note')} {where}{page.text}", *(note.path for note in page.items)]
+    return page.outcome(data, lines + ([] if page.total else attachments_instead(vault, folder, progress)))
 
 
 def _text_of(note: Note, span: Span) -> str:
