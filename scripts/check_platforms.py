@@ -13,8 +13,6 @@ import sys
 # Module → what it uses, only where the system has it.
 GUARDED = {
     "transports/lock_file.py": {"getuid"},  # os.name
-    "transports/relay/http_client.py": {"AF_UNIX"},  # rendezvous found a socket
-    "transports/rendezvous.py": {"AF_UNIX", "getuid"},  # hasattr(socket, "AF_UNIX")
     "transports/stdio.py": {"select.poll", "POLLIN", "set_blocking"},  # hasattr(select, "poll")
     "vault/disk/file_operations.py": {"getegid", "geteuid", "getxattr", "setxattr"},  # hasattr
     "vault/disk/inotify.py": {"O_CLOEXEC", "O_NONBLOCK", "POLLIN", "poll"},  # imported on Linux only

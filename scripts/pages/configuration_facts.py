@@ -57,11 +57,6 @@ OWN_FILES = {
             "With `vaultwire keys revoke NAME`: from then on the key is refused.",
         ),
         KnownFile(
-            "serving/*.sock",
-            "Sockets by which `stdio` finds a running `serve` of the same person and settings. Not on Windows.",
-            "Yes, when no server runs. Each `serve` makes its own, and removes it at its end.",
-        ),
-        KnownFile(
             "editor/program.json",
             "How to start this program, for the companion plugin, written by `plugin install`.",
             "Yes. The plugin then starts the program only by the path in its settings.",

@@ -67,7 +67,6 @@ VARIABLES = (
     Variable(
         "COMPUTERNAME", USUAL, "Windows: this computer's name in the lock of a journal on a network drive.", "empty"
     ),
-    Variable("TZ", USUAL, "The time zone. `stdio` shares only a `serve` with the same one.", "the system's"),
     Variable("DISPLAY", USUAL, "Linux: there is a screen, so `ide` may open the desk.", "no page is opened"),
     Variable("WAYLAND_DISPLAY", USUAL, "Linux: as DISPLAY.", "no page is opened"),
     Variable("BROWSER", USUAL, "Linux: as DISPLAY; it also names the browser.", "the system's"),

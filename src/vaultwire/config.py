@@ -79,11 +79,6 @@ class Config:
         return next(iter(self.vaults.values()))
 
     @property
-    def rendezvous_folder(self) -> str:
-        """The folder in which this person's running servers have their sockets."""
-        return os.path.join(self.state, "serving")
-
-    @property
     def vault_options(self) -> list[str]:
         """The values of ``--vault`` that give the same vaults."""
         return [f"{name}={folder}" if name else folder for name, folder in self.vaults.items()]

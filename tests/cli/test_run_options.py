@@ -28,13 +28,11 @@ NOTHING = {
     "dialect": None,
     "structured": False,
     "limits": None,
-    "standalone": False,
 }
 
 
 def read_plainly(arguments: list[str]) -> dict[str, Any]:
-    options = PARSER.parse_args(arguments)
-    return {**run_options.read_all(options), "standalone": options.standalone}
+    return run_options.read_all(PARSER.parse_args(arguments))
 
 
 USUAL = st.one_of(
@@ -57,7 +55,7 @@ def test_both_ways_give_the_same_settings(groups: list[tuple[str, ...]]) -> None
         (["--vault", "Notes", "--vault", "Home=x", "--read-only"], {"vault": ["Notes", "Home=x"], "read_only": True}),
         (
             ["--policy", "p.toml", "--dialect", "mcp", "--standalone"],
-            {"policy": "p.toml", "dialect": "mcp", "standalone": True},
+            {"policy": "p.toml", "dialect": "mcp"},
         ),
     ],
 )

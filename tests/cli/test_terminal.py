@@ -122,7 +122,7 @@ def test_a_vault_of_such_a_name_is_said_as_text(tmp_path: Path) -> None:
 
 def test_the_audit_log_says_what_clients_sent_as_text(vault: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    with Server(vault, "--audit", str(log), "--standalone") as server:
+    with Server(vault, "--audit", str(log)) as server:
         info = {"name": EVIL, "version": "1"}
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
         server.request("initialize", params)

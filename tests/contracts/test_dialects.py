@@ -26,7 +26,7 @@ from vaultwire.server.results import Refusal, Result, Wording
 from vaultwire.server.tasks import Job
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.toolkit.registry import Failure, invoke
-from vaultwire.trust.chained_log import records
+from vaultwire.trust.audit import records
 from vaultwire.trust.limits import ClientLimits
 from vaultwire.vault.value_types import NO_PROGRESS
 
@@ -311,7 +311,7 @@ def test_secure_tells_every_failed_search_in_the_same_words(code: str, message: 
 
 def test_secure_tells_a_search_that_cannot_be_in_the_same_words(vault: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    with client(vault, "secure", "--allow-web", "no-engine.example", "--audit", str(log), "--standalone") as server:
+    with client(vault, "secure", "--allow-web", "no-engine.example", "--audit", str(log)) as server:
         shake_hands(server)
         for arguments in ({"query": "x"}, {}, {"query": ""}):
             result = call(server, "web_search", **arguments)["result"]

@@ -16,7 +16,7 @@ from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.toolkit.registry import invoke
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,

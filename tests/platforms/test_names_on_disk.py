@@ -19,7 +19,7 @@ from support.folding_disk import folding_disk
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.config import ConfigError, make_config
 from vaultwire.toolkit.registry import Failure
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.disk.vault_root import VaultRoot, has_entry
 from vaultwire.vault.value_types import VaultPath
 

@@ -13,7 +13,7 @@ import pytest
 from support.calls import attempt, call
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.toolkit.registry import Failure
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 
 _BYTES = 8 << 20
 

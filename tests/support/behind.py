@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import queue
 import socket
-import socketserver
 import sys
 import threading
 from collections.abc import Callable
@@ -101,8 +100,8 @@ class Asked:
 class Behind:
     """The server. ``on`` is what it does for each JSON-RPC method, or HTTP method where there is no body."""
 
-    def __init__(self, at: int | str = 0, /, **on: Callable[[Asked], None]) -> None:
-        """Listen at a port of this computer, 0 for any, or at a socket in the file system."""
+    def __init__(self, port: int = 0, /, **on: Callable[[Asked], None]) -> None:
+        """Listen at a port of this computer, 0 for any."""
         self.on: dict[str, Callable[[Asked], None]] = {
             "initialize": self.open_session,
             "tools/list": lambda asked: asked.result({"tools": TOOLS}),
@@ -142,18 +141,8 @@ class Behind:
                 if not isinstance(sys.exc_info()[1], OSError):  # the client hung up
                     super().handle_error(*who)
 
-        class QuietLocal(Quiet):
-            address_family = socket.AF_UNIX
-
-            def server_bind(self) -> None:
-                socketserver.TCPServer.server_bind(self)
-
-        self.url = ""
-        if isinstance(at, str):
-            self._server: ThreadingHTTPServer = QuietLocal(at, Handler)  # type: ignore[arg-type]
-        else:
-            self._server = Quiet(("127.0.0.1", at), Handler)
-            self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._server = Quiet(("127.0.0.1", port), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     def __enter__(self) -> Self:

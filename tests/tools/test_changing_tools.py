@@ -13,7 +13,7 @@ import pytest
 from support.calls import DESCRIPTIONS, attempt, call, refusal
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.toolkit.registry import Outcome
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import (
     AMBIGUOUS_TARGET,

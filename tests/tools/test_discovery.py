@@ -58,7 +58,7 @@ def notes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def core(notes: Path) -> Iterator[Server]:
-    with Server(notes, "--tools", "core", "--structured", "--standalone") as server:
+    with Server(notes, "--tools", "core", "--structured") as server:
         yield server
 
 
@@ -74,7 +74,7 @@ def near(server: Server, wish: str) -> list[str]:
 
 
 def test_without_options_the_list_is_the_standard_one_and_does_not_change(notes: Path) -> None:
-    with Server(notes, "--standalone") as server:
+    with Server(notes) as server:
         capabilities = server.open("2025-11-25")["capabilities"]
         assert capabilities["tools"] == {"listChanged": False}
         assert listed(server) == [*STANDARD]
@@ -82,7 +82,7 @@ def test_without_options_the_list_is_the_standard_one_and_does_not_change(notes:
 
 def test_more_tools_names_every_tool_that_is_not_listed(notes: Path) -> None:
     for arguments in (["--tools", "core"], []):
-        with Server(notes, "--standalone", *arguments) as server:
+        with Server(notes, *arguments) as server:
             server.open("2025-11-25")
             tools = {tool["name"]: tool["description"] for tool in server.request("tools/list")["result"]["tools"]}
             unlisted = server.call("more_tools")["content"][0]["text"]
@@ -148,9 +148,7 @@ def test_a_former_tool_is_named_with_the_one_that_does_its_work(core: Server) ->
 
 
 def test_what_may_not_be_called_is_not_found(notes: Path) -> None:
-    with Server(
-        notes, "--tools", "all", "--read-only", "--no-tool", "list_notes", "--structured", "--standalone"
-    ) as server:
+    with Server(notes, "--tools", "all", "--read-only", "--no-tool", "list_notes", "--structured") as server:
         server.open("2025-11-25")
         names = {*listed(server)}
         assert "read_note" in names

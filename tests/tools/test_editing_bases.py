@@ -9,7 +9,7 @@ import pytest
 
 from support.calls import call, refusal
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import NOTE_EXISTS, STALE_EDIT
 from vaultwire.vault.vault import Vault
 

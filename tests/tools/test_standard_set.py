@@ -13,7 +13,7 @@ from support.calls import call, refusal
 from support.vaults import open_vault, write_vault
 from support.wire import Server
 from vaultwire.toolkit.catalog import MORE, WEB, lean_schema, load_catalog, standard_set
-from vaultwire.trust.chained_log import records
+from vaultwire.trust.audit import records
 
 STANDARD = standard_set()
 CORE = standard_set("core")
@@ -47,7 +47,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(root: Path) -> Iterator[Server]:
-    with Server(root, "--standalone") as running:
+    with Server(root) as running:
         running.open("2025-11-25")
         yield running
 
@@ -73,7 +73,7 @@ def test_the_standard_set_costs_no_more_than_sixteen_kilobytes(server: Server) -
 
 
 def test_the_core_costs_four_kilobytes_and_is_no_dead_end(root: Path) -> None:
-    with Server(root, "--tools", "core", "--standalone") as server:
+    with Server(root, "--tools", "core") as server:
         server.open("2025-11-25")
         answer = server.request("tools/list")
         assert len(json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()) <= 4 * 1024
@@ -85,7 +85,7 @@ def test_the_core_costs_four_kilobytes_and_is_no_dead_end(root: Path) -> None:
 
 
 def test_all_lists_every_tool(root: Path) -> None:
-    with Server(root, "--tools", "all", "--standalone") as server:
+    with Server(root, "--tools", "all") as server:
         server.open("2025-11-25")
         assert set(listed(server)) == CATALOG.keys() - {WEB, MORE}  # there are no more
 
@@ -117,7 +117,7 @@ def test_results_are_text_alone(server: Server) -> None:
 @pytest.mark.parametrize("how", ["option", "variable"])
 def test_structured_gives_both(root: Path, how: str) -> None:
     options, variables = (["--structured"], {}) if how == "option" else ([], {"VAULTWIRE_STRUCTURED": "1"})
-    with Server(root, *options, "--standalone", **variables) as server:
+    with Server(root, *options, **variables) as server:
         server.open("2025-11-25")
         assert all("outputSchema" in tool for tool in listed(server).values())
         result = server.call("read_notes", paths=["Home"])
@@ -171,7 +171,7 @@ def test_without_a_tool_it_tells_what_there_is(server: Server) -> None:
 
 def test_the_log_and_the_rate_see_the_tool_that_runs(root: Path, tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
-    with Server(root, "--audit", str(log), "--rate", "read_note=2", "--standalone") as server:
+    with Server(root, "--audit", str(log), "--rate", "read_note=2") as server:
         server.open("2025-11-25")
         server.call(MORE, tool="read_note", arguments={"path": "Home"})
         server.call("read_notes", paths=["Home"])

@@ -16,7 +16,7 @@ from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.task_fields import first_fields
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, POLICY_DENIED, STALE_EDIT, TEXT_NOT_FOUND
 from vaultwire.vault.search.filters import TaskFilter

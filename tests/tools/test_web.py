@@ -245,14 +245,14 @@ def test_it_is_there_only_where_a_host_was_named(notes: Path, tmp_path: Path) ->
         (["--tools", "core", "--allow-web", "search.example"], False),
         (["--tools", "core", "--tool", "web_search", "--allow-web", "search.example"], True),
     ):
-        with Server(notes, "--standalone", *options) as server:
+        with Server(notes, *options) as server:
             server.open("2025-11-25")
             names = [tool["name"] for tool in server.request("tools/list")["result"]["tools"]]
             assert ("web_search" in names) is expected, options
 
 
 def test_hosts_that_are_no_search_engines_are_told_apart(notes: Path) -> None:
-    with Server(notes, "--standalone", "--allow-web", "search.example") as server:
+    with Server(notes, "--allow-web", "search.example") as server:
         server.open("2025-11-25")
         result = server.call("web_search", query="x")
         assert result["_meta"]["errorCode"] == "NETWORK_BLOCKED"
@@ -260,7 +260,7 @@ def test_hosts_that_are_no_search_engines_are_told_apart(notes: Path) -> None:
 
 
 def test_twenty_searches_a_minute_are_enough(notes: Path) -> None:
-    with Server(notes, "--standalone", "--allow-web", "search.example") as server:
+    with Server(notes, "--allow-web", "search.example") as server:
         server.open("2025-11-25")
         codes = [server.call("web_search", query="x")["_meta"]["errorCode"] for _ in range(21)]
         assert codes == [*["NETWORK_BLOCKED"] * 20, "RATE_LIMITED"]

@@ -97,17 +97,6 @@ def test_the_first_answer_waits_for_nothing_heavy(tmp_path: Path, method: str, o
     assert len(modules) <= MOST_MODULES, modules
 
 
-def test_a_server_that_may_be_running_is_looked_for_later(tmp_path: Path) -> None:
-    vault, serving = tmp_path / "vault", tmp_path / "state" / "serving"
-    vault.mkdir()
-    serving.mkdir(parents=True)
-    (serving / "some.sock").touch()
-    modules = imported_before_the_answer_to("initialize", vault, VAULTWIRE_STATE=str(tmp_path / "state"))
-    assert "vaultwire.transports.relay.shared_server" in modules
-    assert not {"hashlib", "http.client", "socket"} & set(modules)
-    assert len(modules) <= MOST_MODULES + 3, modules
-
-
 def test_several_vaults_load_nothing_heavy_either(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

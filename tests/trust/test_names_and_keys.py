@@ -12,7 +12,7 @@ import pytest
 from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire.cli import main
-from vaultwire.trust.chained_log import records
+from vaultwire.trust.audit import records
 from vaultwire.trust.keys import Keys
 from vaultwire.trust.policy import Policy, ToolRules
 

@@ -9,8 +9,16 @@ import pytest
 
 from support.calls import DESCRIPTIONS
 from vaultwire.trust.policy import Policy, ToolRules
-from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, to_text
-from vaultwire.trust.policy_file import TABLES, LoadedPolicy, PolicyError, load_policy
+from vaultwire.trust.policy_file import (
+    TABLES,
+    LoadedPolicy,
+    PolicyError,
+    describe,
+    explain_path,
+    explain_tool,
+    load_policy,
+    to_text,
+)
 from vaultwire.vault.disk.files import Files
 
 WHOLE = """\

@@ -24,7 +24,7 @@ from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.tools.prompts import fill_prompt, list_prompts
 from vaultwire.tools.resources import Meaning, completions, list_resources, read_resource, uri_of
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import POLICY_DENIED, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault

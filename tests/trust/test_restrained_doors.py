@@ -13,7 +13,7 @@ from support.serving import Serving
 from support.vaults import write_vault
 from support.wire import REVISIONS, Server
 from vaultwire.cli import main
-from vaultwire.trust.chained_log import records, verify
+from vaultwire.trust.audit import records, verify
 
 NOTES = """
 === A.md
@@ -52,7 +52,7 @@ def outcomes(log: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_every_request_over_stdio_is_on_record(notes: Path, log: Path, revision: str) -> None:
-    with Server(notes, "--audit", str(log), "--standalone") as server:
+    with Server(notes, "--audit", str(log)) as server:
         server.open(revision)
         server.request("tools/list")
         server.call("obsidian-read-note", path="A.md")
@@ -81,7 +81,7 @@ def test_every_request_over_stdio_is_on_record(notes: Path, log: Path, revision:
 
 
 def test_the_record_shows_arguments_as_they_were_read(notes: Path, log: Path) -> None:
-    with Server(notes, "--audit", str(log), "--standalone", "--rate", "write_note=2") as server:
+    with Server(notes, "--audit", str(log), "--rate", "write_note=2") as server:
         server.open("2025-11-25")
         for given in (
             {"file": "C.md", "markdown": "Gamma."},
@@ -125,8 +125,8 @@ def test_every_door_of_a_server_is_on_record_and_says_whose_key_it_was(notes: Pa
 
 def test_several_servers_write_one_log(notes: Path, log: Path) -> None:
     with (
-        Server(notes, "--audit", str(log), "--standalone") as one,
-        Server(notes, "--audit", str(log), "--standalone") as other,
+        Server(notes, "--audit", str(log)) as one,
+        Server(notes, "--audit", str(log)) as other,
     ):
         for server in (one, other):
             server.open("2025-11-25")
@@ -137,7 +137,7 @@ def test_several_servers_write_one_log(notes: Path, log: Path) -> None:
 
 
 def test_a_strict_record_that_cannot_be_written_lets_nothing_happen(notes: Path, log: Path) -> None:
-    with Server(notes, "--audit", str(log), "--audit-strict", "--standalone") as server:
+    with Server(notes, "--audit", str(log), "--audit-strict") as server:
         server.open("2025-11-25")
         assert server.call("read_note", path="A.md")["isError"] is False
         log.unlink()
@@ -152,7 +152,7 @@ def test_a_strict_record_that_cannot_be_written_lets_nothing_happen(notes: Path,
 
 
 def test_any_other_record_does_not_stand_in_the_way(notes: Path, log: Path) -> None:
-    with Server(notes, "--audit", str(log), "--standalone") as server:
+    with Server(notes, "--audit", str(log)) as server:
         server.open("2025-11-25")
         log.unlink()
         log.mkdir()
@@ -179,7 +179,7 @@ def test_a_log_that_cannot_be_is_refused_at_the_start(
 
 @pytest.fixture
 def written(notes: Path, log: Path) -> Path:
-    with Server(notes, "--audit", str(log.parent) + "/", "--standalone") as server:
+    with Server(notes, "--audit", str(log.parent) + "/") as server:
         server.open("2025-11-25")
         for path in ("A.md", "B.md", "Nowhere.md"):
             server.call("read_note", path=path)
@@ -238,7 +238,7 @@ def test_a_log_is_verified_and_tampering_told(written: Path, capsys: pytest.Capt
 def test_what_a_client_sent_does_not_move_the_cursor(
     notes: Path, log: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Server(notes, "--audit", str(log), "--standalone") as server:
+    with Server(notes, "--audit", str(log)) as server:
         server.open("2025-11-25")
         server.call("list_notes", folder="\x1b[2J\r\n\u202e")
     main(["audit", "tail", str(log)])
@@ -249,7 +249,7 @@ def test_what_a_client_sent_does_not_move_the_cursor(
 
 
 def test_too_many_calls_are_refused_with_the_time_to_come_back(notes: Path) -> None:
-    with Server(notes, "--rate", "read_note=2", "--standalone") as server:
+    with Server(notes, "--rate", "read_note=2") as server:
         server.open("2025-11-25")
         assert [server.call("read-note", path="A.md")["isError"] for _ in range(2)] == [False, False]
         result = server.call("read_note", path="A.md")
@@ -260,7 +260,7 @@ def test_too_many_calls_are_refused_with_the_time_to_come_back(notes: Path) -> N
 
 
 def test_requests_that_are_no_calls_count_along(notes: Path) -> None:
-    with Server(notes, "--rate", "2", "--standalone") as server:
+    with Server(notes, "--rate", "2") as server:
         server.open("2025-11-25")
         assert "result" in server.request("resources/list")
         server.request("tools/call", {"name": "nosuch"})
@@ -270,13 +270,13 @@ def test_requests_that_are_no_calls_count_along(notes: Path) -> None:
 
 
 def test_without_options_nobody_is_held_up(notes: Path) -> None:
-    with Server(notes, "--standalone") as server:
+    with Server(notes) as server:
         server.open("2025-11-25")
         assert not any(server.call("read_notes", paths=["A.md"], part="outline")["isError"] for _ in range(400))
 
 
 def test_the_secure_contract_has_its_own_numbers_unless_others_are_given(notes: Path) -> None:
-    with Server(notes, "--dialect", "secure", "--standalone") as server:
+    with Server(notes, "--dialect", "secure") as server:
         server.open("2025-11-25")
         answers = [server.request("tools/call", {"name": "vault_overview", "arguments": {}}) for _ in range(61)]
         assert [answer.get("error", {}).get("code") for answer in answers] == [*[None] * 60, -32603]
@@ -284,7 +284,7 @@ def test_the_secure_contract_has_its_own_numbers_unless_others_are_given(notes: 
         changes = [server.request("tools/call", {"name": "append_daily_note", "arguments": {}}) for _ in range(31)]
         assert "error" not in changes[29]
         assert changes[30]["error"]["code"] == -32603
-    with Server(notes, "--dialect", "secure", "--rate", "each=2", "--standalone") as server:
+    with Server(notes, "--dialect", "secure", "--rate", "each=2") as server:
         server.open("2025-11-25")
         answers = [server.request("tools/call", {"name": "vault_overview", "arguments": {}}) for _ in range(3)]
         assert ["error" in answer for answer in answers] == [False, False, True]
@@ -325,7 +325,7 @@ def test_a_client_gets_no_more_by_another_door_or_session(shared: tuple[Serving,
 @pytest.mark.parametrize("revision", ["2025-06-18", "2026-07-28"])
 def test_an_answer_that_is_too_large_is_refused(notes: Path, revision: str) -> None:
     (notes / "Long.md").write_text("x" * 5000)
-    with Server(notes, "--max-answer", "2000", "--standalone") as server:
+    with Server(notes, "--max-answer", "2000") as server:
         server.open(revision)
         assert server.call("read_note", path="A.md")["isError"] is False
         result = server.call("read_note", path="Long.md")

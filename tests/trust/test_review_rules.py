@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from support.calls import DESCRIPTIONS
 from vaultwire.cli import main
 from vaultwire.toolkit.catalog import work_of
-from vaultwire.trust.policy_explained import describe
-from vaultwire.trust.policy_file import PolicyError, load_policy
-from vaultwire.trust.review_rules import MODES, ReviewRule, ReviewRules
+from vaultwire.trust.policy_file import PolicyError, describe, load_policy
+from vaultwire.trust.policy_rules import MODES, ReviewRule, ReviewRules
 from vaultwire.vault.holding.review_mode import Mode, PlannedChange
 
 RULES = """

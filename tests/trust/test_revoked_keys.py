@@ -15,7 +15,7 @@ from support.serving import PATIENCE, Reply, Serving
 from support.vaults import write_vault
 from vaultwire.desk.access import desk_keys_folder
 from vaultwire.protocol.events import Peer, name_of_principal
-from vaultwire.trust.chained_log import records
+from vaultwire.trust.audit import records
 from vaultwire.trust.keys import Keys
 
 HELLO: dict[str, Any] = {
@@ -121,7 +121,6 @@ def test_a_cookie_of_a_revoked_key_is_not_let_in_again(stage: Stage) -> None:
         ("phone#0f3a", "phone", "0f3a"),
         ("oauth:a#b", "oauth:a#b", ""),
         ("oauth:a", "oauth:a", ""),
-        ("stdio:1", "", ""),
         ("", "", ""),
     ],
 )

@@ -10,9 +10,9 @@ import pytest
 from support.vaults import write_vault
 from support.wire import Server
 from vaultwire.toolkit.catalog import FORMER_NAMES, MORE, load_catalog
+from vaultwire.trust.limits import Rates, TooOften
 from vaultwire.trust.policy import Policy, ToolRules
 from vaultwire.trust.policy_file import PolicyError, load_policy
-from vaultwire.trust.rates import Rates, TooOften
 
 READS = {"readOnlyHint": True}
 
@@ -90,7 +90,7 @@ def opened(vault: Path, *options: str, rules: str = "") -> Server:
     if rules:
         (vault.parent / "policy.toml").write_text(rules)
         options = (*options, "--policy", str(vault.parent / "policy.toml"))
-    return Server(vault, *options, "--standalone")
+    return Server(vault, *options)
 
 
 def code_of(result: dict[str, Any]) -> str:

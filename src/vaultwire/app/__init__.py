@@ -5,7 +5,6 @@ A part is imported where it is chosen, so that a door answers its first message 
 
 from __future__ import annotations
 
-import os
 from functools import partial
 
 from vaultwire import __version__
@@ -42,39 +41,12 @@ if TYPE_CHECKING:
     from vaultwire.vault.vault import Vault
 
 
-def run_stdio(config: Config, *, standalone: bool = False) -> None:
-    """Serve the vault to the client at stdin and stdout until it is done, over a running server if there is one.
-
-    ``standalone``: never over a running server.
-    """
+def run_stdio(config: Config) -> None:
+    """Serve the vault to the client at stdin and stdout until it is done."""
     from vaultwire.transports import stdio  # noqa: PLC0415 - only this door's own code
 
     handlers = make_handlers(config)
-    session = session_maker(config, handlers)(None)
-    try:
-        may_have_server = bool(os.listdir(config.rendezvous_folder))
-    except OSError:
-        may_have_server = False
-    if standalone or not may_have_server:
-        stdio.run(session, handlers)
-        return
-    from vaultwire.transports.relay import shared_server  # noqa: PLC0415 - only where there may be a server
-
-    def load_catalog() -> Sequence[Description]:
-        return load_descriptions(config, load_policy(config))
-
-    def find_server() -> str | None:
-        from vaultwire.transports import rendezvous  # noqa: PLC0415 - after the first answer
-
-        return rendezvous.find(_rendezvous_path(config))
-
-    shared_server.run(stdio.open_stream(), session, handlers, find_server, load_catalog)
-
-
-def _rendezvous_path(config: Config) -> str | None:
-    from vaultwire.transports import rendezvous  # noqa: PLC0415 - after the first answer
-
-    return rendezvous.socket_path(config.rendezvous_folder, vars(config), config.policy)
+    stdio.run(session_maker(config, handlers)(None), handlers)
 
 
 def run_connect(target: Target, say: Callable[[str], None]) -> bool:
@@ -103,14 +75,10 @@ def run_serve(
 
     from vaultwire.app.desk import announce, make_desk  # noqa: PLC0415
     from vaultwire.app.network import serve_http  # noqa: PLC0415
-    from vaultwire.transports import rendezvous  # noqa: PLC0415 - only this door's own code
     from vaultwire.transports.http_server import Limits  # noqa: PLC0415
 
     handlers = make_handlers(config)
-    local = rendezvous.listen(_rendezvous_path(config))
     with ExitStack() as at_the_end:
-        if local is not None:
-            at_the_end.callback(local.close)
         doors = []
         if on_editor is not None:
             from vaultwire.app.editors import open_editors  # noqa: PLC0415 - only where it is asked for
@@ -127,7 +95,7 @@ def run_serve(
 
         desk = make_desk(config, handlers.vaults.get) if network.desk else None
         named = None if desk is None else partial(announce, config, desk, names=network.allow_host)
-        serve_http(handlers, session_maker(config, handlers), network, begin, Limits(), local, (desk, named))
+        serve_http(handlers, session_maker(config, handlers), network, begin, Limits(), (desk, named))
 
 
 def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions]) -> HttpApp:
@@ -229,7 +197,7 @@ def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Descrip
     """Raise ConfigError for names of unknown tools, and for a missing package."""
     from importlib.util import find_spec  # noqa: PLC0415 - only where there are limits, here and below
 
-    from vaultwire.trust.rates import CHANGES, EACH, TOTAL  # noqa: PLC0415
+    from vaultwire.trust.limits import CHANGES, EACH, TOTAL  # noqa: PLC0415
 
     known_tools = {tool["name"] for tool in tools}
     listed = known_tools.difference(limits.without_tools, () if has_hosts else (WEB,))

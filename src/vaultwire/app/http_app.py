@@ -167,16 +167,6 @@ class HttpApp:
         self._workers.end(_LEFT_SECONDS)
         self._updater.end()
 
-    def private_door(self) -> guard.Guard:
-        """Return MCP for a socket that only this person can reach. It needs no key; what comes as one tells callers apart."""
-        from vaultwire.protocol.events import UNNAMED  # noqa: PLC0415 - only for this door
-
-        def owner(secret: str) -> str:
-            return f"{UNNAMED}{secret[:16]}"
-
-        rules = guard.Rules(names=("localhost",), any_address=False, origins=(), key_required=True, owner=owner)
-        return guard.Guard([guard.Door("mcp", "/mcp", self._mcp, MAX_MESSAGE_BYTES)], rules, self._observer)
-
 
 def _open_keys(network: NetworkConfig, *, is_local: bool) -> Keys:
     """Return the keys that open the doors. Raises ConfigError where nobody could come in."""

@@ -14,7 +14,6 @@ from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.transports import http_server, listening, observing, rest
 from vaultwire.transports.http_server import Limits
-from vaultwire.transports.rendezvous import Listener
 
 
 def serve_http(
@@ -23,12 +22,11 @@ def serve_http(
     serving: NetworkConfig,
     on_ready: Callable[..., None],
     limits: Limits,
-    rendezvous: Listener | None = None,
     desk: tuple[DeskEndpoint | None, Callable[[str], Announcement] | None] = (None, None),
 ) -> None:
     """Serve these methods until told to end. Raises ConfigError where that cannot be.
 
-    ``new_session``: as for ``HttpApp``. ``rendezvous`` is where programs of the same person find the server.
+    ``new_session``: as for ``HttpApp``.
     ``desk`` is the page for the person, and what makes ``vaultwire desk`` find it at a URL.
     ``on_ready`` is called with the server's URL once it answers, and with ``in_the_open=True`` if others can read what it
     says on the way.
@@ -57,9 +55,8 @@ def serve_http(
         on_ready(address.url, in_the_open=tls is None and not address.is_local)
 
     try:
-        private = None if rendezvous is None else http_server.Endpoint(app.private_door(), rendezvous.socket)
         endpoint = http_server.Endpoint(app, listener, tls, rest.CORS)
-        http_server.run(endpoint, begin, app.end_streams, limits, private)
+        http_server.run(endpoint, begin, app.end_streams, limits)
     finally:
         if announcement is not None:
             announcement.end()

@@ -36,8 +36,9 @@ _FLAGS = {
     "--read-only": "read_only",
     "--require-read-first": "read_first",
     "--structured": "structured",
-    "--standalone": "standalone",
 }
+# What once kept ``stdio`` from using a running server. Clients may have it in their files for years.
+IGNORED = "--standalone"
 
 
 def read_quickly(arguments: Sequence[str]) -> dict[str, Any] | None:
@@ -47,6 +48,8 @@ def read_quickly(arguments: Sequence[str]) -> dict[str, Any] | None:
     for option in rest:
         if option in _FLAGS:
             settings[_FLAGS[option]] = True
+            continue
+        if option == IGNORED:
             continue
         value = next(rest, "-")
         if value.startswith("-"):  # missing, or an option

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 
 def serve(**options: Any) -> int:
-    """Serve until the client is done; the options are ``make_config``'s, and ``standalone``."""
-    standalone = options.pop("standalone", False)
+    """Serve until the client is done; the options are ``make_config``'s."""
     config = make_config(**options)
     if config.prompts is not None and not any(
         os.path.isdir(os.path.join(vault, config.prompts)) for vault in config.vaults.values()
@@ -29,5 +28,5 @@ def serve(**options: Any) -> int:
         say("vaultwire demo shows what happens then. Ctrl-D ends it.", to_stderr=True)
     from vaultwire import app  # noqa: PLC0415 - a missing vault is reported before this is loaded
 
-    app.run_stdio(config, standalone=standalone)
+    app.run_stdio(config)
     return 0

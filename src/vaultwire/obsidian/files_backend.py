@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from vaultwire.bases.comparing import shown_text
-from vaultwire.bases.errors import MOST_KEPT_BYTES
+from vaultwire.bases.values import MOST_KEPT_BYTES
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.obsidian.command import NOT_RUNNING
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.changes.change import Change, Write
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import (

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
     from typing import Any, ClassVar
 
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
 
 SNAKE, KEBAB, PREFIXED = "snake", "kebab", "prefixed"
 """How tool names are listed: ``read_note``, ``read-note``, ``obsidian_read_note``. Calls may use any of them."""

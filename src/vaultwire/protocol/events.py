@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from vaultwire.protocol.dialects import Dialect
-    from vaultwire.protocol.json_types import Json, JsonObject, RequestId
+    from vaultwire.protocol.jsonrpc import Json, JsonObject, RequestId
     from vaultwire.protocol.revisions import Revision
 
 # server/discover may be cached (2026-07-28, "Caching"): nothing in it changes while the process runs. It is private, because
@@ -140,10 +140,6 @@ class Batch:
         return jsonrpc.to_batch_frame(self.answers)
 
 
-UNNAMED = "stdio:"
-"""The prefix of principals that tell callers apart without identifying anybody. No key has such a name."""
-
-
 def name_of_principal(principal: str) -> str:
     """Return the name of a key without its id, and the owner of a token as it is: only that has a colon."""
     name, _, _ = principal.partition("#")
@@ -185,7 +181,7 @@ class Peer:
     @property
     def authority(self) -> str:
         """The name of its key, or the owner of its token, whose rights it has; empty for a peer without either."""
-        return "" if self.principal.startswith(UNNAMED) else name_of_principal(self.principal)
+        return name_of_principal(self.principal)
 
     @property
     def key_id(self) -> str:

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Peer, Request
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.apps.views import Views
     from vaultwire.server.features import Features
     from vaultwire.server.middleware import Middleware
     from vaultwire.server.results import Answer
+    from vaultwire.server.tasks import Task
     from vaultwire.toolkit.catalog import Toolset
-    from vaultwire.toolkit.registry import Client
     from vaultwire.trust.policy import Policy
     from vaultwire.vault.index.port import OnChange
     from vaultwire.vault.vault import Vault
@@ -156,13 +156,13 @@ class Handlers:
         return report_first
 
     def _run_asking(
-        self, run: Callable[[Client], Answer], request: Request, give_up: Callable[[str, str], Answer], client: Client
+        self, run: Callable[[Task], Answer], request: Request, give_up: Callable[[str, str], Answer], task: Task
     ) -> Answer:
         """Run work that may ask the client, once the code for that is loaded."""
         self.vaults.load()  # two threads must not import at once
         from vaultwire.server.call_runner import run_asking  # noqa: PLC0415 - loaded by now
 
-        return run_asking(run, request, give_up, client)
+        return run_asking(run, request, give_up, task)
 
     def _load(self) -> None:
         """Load the code that calls need, on one thread at a time."""
@@ -324,7 +324,7 @@ class Handlers:
         """Return the call of a tool. ``vault`` is the vault's name; ``arguments`` are the tool's own."""
         name = description["name"]
 
-        def run(client: Client) -> Answer:
+        def run(task: Task) -> Answer:
             from vaultwire.server.call_runner import run_tool  # noqa: PLC0415 - loaded by now
 
             may_read = self.toolset.describe("read_note") is not None and self._may_read_by("read_note", request)
@@ -332,14 +332,14 @@ class Handlers:
             used = self.vaults.used_by(request.peer, vault, name, also, may_read_notes=may_read)
             hint = self.vaults.hint(vault)
             wording.view = None if views is None else views.shown_by(description, vault, arguments, request)
-            return run_tool(self.toolset.tool(name), description, arguments, used, wording, hint, client)
+            return run_tool(self.toolset.tool(name), description, arguments, used, wording, hint, task)
 
         def give_up(code: str, message: str) -> Answer:
             return wording.failure(code, message, {})
 
         job = Job(
             name,
-            lambda client: self._run_asking(run, request, give_up, client),
+            lambda task: self._run_asking(run, request, give_up, task),
             give_up,
             self._seconds[description["timeClass"]],
             changes_vault=not description["annotations"]["readOnlyHint"],
@@ -357,9 +357,9 @@ class Handlers:
 
         views = self._views_for(request, dialect)
 
-        def run(client: Client) -> Answer:
+        def run(task: Task) -> Answer:
             features = self._all_features()
-            asked = (request.method, request.params, request.revision, client)
+            asked = (request.method, request.params, request.revision, task)
             try:
                 if views and (page := views.page(request)):
                     return Result(page)
@@ -374,7 +374,7 @@ class Handlers:
         may_ask = request.method in _MAY_ASK
         return Job(
             request.method,
-            (lambda client: self._run_asking(run, request, give_up, client)) if may_ask else run,
+            (lambda task: self._run_asking(run, request, give_up, task)) if may_ask else run,
             give_up,
             self._seconds[_FEATURES[request.method]],
             changes_vault=False,

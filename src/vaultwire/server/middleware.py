@@ -13,7 +13,7 @@ from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
 from vaultwire.server.results import Refusal, Result, Wording
 from vaultwire.server.tasks import Job
 from vaultwire.toolkit.catalog import names_of, work_of
-from vaultwire.trust.rates import Rates, TooOften
+from vaultwire.trust.limits import Rates, TooOften
 from vaultwire.vault.errors import TOO_LARGE, Stopped, VaultError
 
 TYPE_CHECKING = False
@@ -145,8 +145,7 @@ def make_middleware(
     """
     audit = None
     if asked.audit is not None:
-        from vaultwire.trust.audit import Audit  # noqa: PLC0415 - only where there is a log, here and below
-        from vaultwire.trust.chained_log import ChainedLog  # noqa: PLC0415
+        from vaultwire.trust.audit import Audit, ChainedLog  # noqa: PLC0415 - only where there is a log
 
         log = ChainedLog(asked.audit)
         log.prepare()

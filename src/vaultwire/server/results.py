@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.protocol.revisions import Revision
     from vaultwire.toolkit.registry import Outcome
     from vaultwire.vault.errors import VaultError

@@ -12,10 +12,9 @@ from itertools import groupby
 from typing import Any
 
 from vaultwire.bases.comparing import shown_text
-from vaultwire.bases.texts import number_text
-from vaultwire.bases.values import Value
+from vaultwire.bases.values import Value, number_text
 from vaultwire.toolkit.phrases import counted
-from vaultwire.vault.base_queries.results import BaseResult, BaseSource, Column, ResultRow
+from vaultwire.vault.base_queries.running import BaseResult, BaseSource, Column, ResultRow
 from vaultwire.vault.disk.paths import BASE_SUFFIX
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import Progress, VaultPath
@@ -105,7 +104,7 @@ def separated(rows: Iterable[Sequence[str]], separator: str) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Return the text of a cell that is JSON (``bases.typed_json``)."""
+    """Return the text of a cell that is JSON (``bases.comparing``)."""
     if value is None:
         return ""
     if isinstance(value, bool):

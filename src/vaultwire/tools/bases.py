@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypedDict, cast
 
 from vaultwire.bases.base_edits import ViewEdit
-from vaultwire.bases.comparing import shown_text
-from vaultwire.bases.host import Host
-from vaultwire.bases.typed_json import to_json
+from vaultwire.bases.comparing import shown_text, to_json
+from vaultwire.bases.row import Host
 from vaultwire.bases.values import ErrorValue
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.toolkit.paging import Cursor, page_of
@@ -19,7 +18,7 @@ from vaultwire.tools.changes import ChangedNote, change_texts, to_changed, to_ch
 from vaultwire.tools.edit import Values, to_given
 from vaultwire.tools.write import MadeFile, made_outcome
 from vaultwire.vault.base_queries.bases import check_understood
-from vaultwire.vault.base_queries.results import BaseResult, BaseSource, Explanation, ResultRow
+from vaultwire.vault.base_queries.running import BaseResult, BaseSource, Explanation, ResultRow
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.editing.revising import GivenProperty
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError

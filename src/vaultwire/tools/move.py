@@ -110,8 +110,8 @@ def rename(
         mark = "^" if what == "block" and not old.startswith("^") else ""
         heading = mark + old
         plan, done = vault.arranging.rename_heading(path, heading, new, if_match, progress, dry_run=dry_run)
-        changed = cast("Renamed", {**to_changed(done), "path": plan.path, "links": len(plan.links)})
-        text = f"renamed {heading} of {plan.path} to {new}, {counted(len(plan.links), 'link')} rewritten"
+        changed = cast("Renamed", {**to_changed(done), "path": plan.target, "links": len(plan.links)})
+        text = f"renamed {heading} of {plan.target} to {new}, {counted(len(plan.links), 'link')} rewritten"
         return Outcome(change_texts(done, text, changed), changed)
     if what == "tag":
         return _rename_tag(vault, old, new, progress, dry_run=dry_run)
@@ -196,6 +196,6 @@ def extract_section(
         leave: What stays in its place: a "link" to the new note, an "embed" of it, or "nothing".
     """
     plan, done = vault.arranging.extract(path, Part(section, lines), to, leave, if_match, progress, dry_run=dry_run)
-    data = Relinked(**to_changed(done), path=plan.new_path, links=len(plan.links))
-    what = f"moved lines {plan.lines.first}-{plan.lines.last} of {plan.path} to {plan.new_path}"
+    data = Relinked(**to_changed(done), path=plan.target, links=len(plan.links))
+    what = f"moved lines {plan.lines.first}-{plan.lines.last} of {plan.source} to {plan.target}"
     return Outcome(change_texts(done, f"{what}, {counted(len(plan.links), 'link')} rewritten", data), data)

@@ -12,7 +12,7 @@ from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.guides import NAMES
 from vaultwire.vault.listed import Listed, listed
-from vaultwire.vault.settings.periodic_notes import ADJECTIVES, is_set, notes_of
+from vaultwire.vault.settings.obsidian_settings import ADJECTIVES, is_set, notes_of
 from vaultwire.vault.value_types import Progress, PropertyUse, TagCount, ValueUse
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.visible_settings import HIDDEN

@@ -16,7 +16,7 @@ from vaultwire.vault.days import named
 from vaultwire.vault.disk.etags import part_etag
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.links.sections import line_count, line_span, parse_structure
-from vaultwire.vault.settings.periodic_notes import ADJECTIVES
+from vaultwire.vault.settings.obsidian_settings import ADJECTIVES
 from vaultwire.vault.value_types import Note, PeriodicNote, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 

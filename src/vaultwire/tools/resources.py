@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown.links import percent_decoded, percent_encoded
 from vaultwire.tools.base_views import split_view, view_page
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.disk.paths import compose, fold, is_note, parse_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.media_types import NOTE_TYPE, media_type_of, text_of

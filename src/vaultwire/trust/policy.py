@@ -1,6 +1,6 @@
 """Decides whether a call may run: facts about the call in, a refusal or None out. Pure.
 
-``policy_paths`` decides which files it may see and change; ``policy_file`` reads the rules.
+``policy_rules`` decides which files it may see and change; ``policy_file`` reads the rules.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from support.calls import call
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.disk.placeholders import is_placeholder
 from vaultwire.vault.guides import MAX_HEAD, NAMES, quoted_head, read_root_guide

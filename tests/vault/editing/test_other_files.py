@@ -12,7 +12,7 @@ import pytest
 from support.calls import call, refusal
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.obsidian.files_backend import FilesBackend
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import NOT_READ, NOTE_EXISTS, POLICY_DENIED
 from vaultwire.vault.value_types import NO_PROGRESS

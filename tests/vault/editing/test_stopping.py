@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from support.costs import costs_of, steps_of
 from support.shapes import BASES, CANVASES, Shape, of_bytes
 from support.vaults import open_vault, snapshot
-from vaultwire.markdown import patches
-from vaultwire.markdown.base_files import NotABaseError, base_edits
-from vaultwire.markdown.bounds import MOST_MARKS, MOST_PROPERTIES
+from vaultwire.markdown import edits
 from vaultwire.markdown.canvas import NotACanvasError, canvas_edits, file_nodes
-from vaultwire.markdown.link_spans import NewLink
+from vaultwire.markdown.link_spans import NewLink, NotABaseError, base_edits
+from vaultwire.markdown.offsets import MOST_MARKS, MOST_PROPERTIES
 from vaultwire.markdown.tag_spans import rename_tag
 from vaultwire.vault.editing.revising import GivenProperty, apply_diff
 from vaultwire.vault.errors import Stopped, VaultError
@@ -267,9 +266,10 @@ def renamed(base: str) -> None:
     ],
 )
 def test_a_canvas_or_base_of_any_shape_costs_in_proportion(shape: Shape, work: Callable[[str], None]) -> None:
-    costs = [costs_of(functools.partial(work, of_bytes(shape, size).decode())) for size in (20_000, 40_000)]
-    assert costs[1].steps <= 2.3 * costs[0].steps + 5_000
-    assert costs[1].peak <= 600 * 40_000
+    texts = [of_bytes(shape, size).decode() for size in (5_000, 10_000)]
+    costs = [costs_of(functools.partial(work, text)) for text in texts]
+    assert costs[1].steps <= 1.15 * len(texts[1]) / len(texts[0]) * costs[0].steps + 5_000
+    assert costs[1].peak <= 600 * 10_000
 
 
 def test_a_base_that_is_too_long_is_not_read() -> None:
@@ -324,7 +324,7 @@ def test_each_hunk_of_a_diff_asks(tmp_path: Path) -> None:
 )
 def test_lines_are_found_as_by_looking_at_each_place(lines: list[str], old: list[str]) -> None:
     places = [place for place in range(len(lines)) if lines[place : place + len(old)] == old]
-    assert patches._places_of(old, lines) == places
+    assert edits._places_of(old, lines) == places
 
 
 # ---------------------------------------------------------------------- the same as looking at each heading

@@ -14,7 +14,7 @@ from support.calls import attempt, call, refusal
 from support.vaults import open_vault, snapshot, write_in_place, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.toolkit.registry import Failure, Outcome
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import CURSOR_EXPIRED, FILE_NOT_FOUND, NOTE_EXISTS, POLICY_DENIED, VaultError
 from vaultwire.vault.search.query import parse_query

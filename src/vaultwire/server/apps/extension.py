@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
 
 MIME_TYPE = "text/html;profile=mcp-app"
 DATA = "vaultwire/view"

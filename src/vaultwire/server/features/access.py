@@ -15,7 +15,7 @@ from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.features import Features
     from vaultwire.toolkit.registry import Client
 

@@ -33,7 +33,7 @@ from vaultwire.vault.vault import Vault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
 
 RESOURCES_PER_PAGE = 100  # about 25 KB
 MAX_VALUES = 100  # specification, Completion: "Maximum 100 items per response"

@@ -41,7 +41,7 @@ from vaultwire.vault.value_types import Progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.features import Features
 
 # Between a vault's name and a prompt's. Neither contains it: ``plain_name`` puts single underscores between words.

@@ -28,18 +28,15 @@ def run(
     on_ready: Callable[[], None],
     on_stop: Callable[[], Awaitable[None]],
     limits: Limits,
-    private: Endpoint | None = None,
 ) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP; then finish what is in flight and return. A second signal does not wait.
 
     A SIGHUP that is ignored at the start, as ``nohup`` does it, stays ignored.
 
     ``on_ready`` is called once connections are accepted, ``on_stop`` once no more are: it ends what would never end.
-    ``private`` is a second endpoint, at a socket in the file system.
     """
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        endpoints = [endpoint] if private is None else [endpoint, private]
-        runner.run(Server(limits).serve(endpoints, on_ready, on_stop))
+        runner.run(Server(limits).serve(endpoint, on_ready, on_stop))
 
 
 def run_beside(
@@ -54,7 +51,7 @@ def run_beside(
     """
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         server = Server(limits, handles_signals=False)
-        runner.run(server.serve([endpoint], lambda: on_ready(server.stop), on_stop))
+        runner.run(server.serve(endpoint, lambda: on_ready(server.stop), on_stop))
 
 
 class Server:
@@ -69,25 +66,20 @@ class Server:
         self.tasks: set[asyncio.Task[None]] = set()
 
     async def serve(
-        self, endpoints: list[Endpoint], on_ready: Callable[[], None], on_stop: Callable[[], Awaitable[None]]
+        self, endpoint: Endpoint, on_ready: Callable[[], None], on_stop: Callable[[], Awaitable[None]]
     ) -> None:
         """Accept connections until a signal comes, then finish what is in flight."""
         loop = self.loop = asyncio.get_running_loop()
         self._stop, self._empty = asyncio.Event(), asyncio.Event()
         if self._handles_signals:
             self._handle_signals()
-        most = most_connections(self.limits.connections)
-        # The second endpoint, if there is one, is for programs of this person only.
-        acceptors = [
-            Acceptor(self, endpoint, Slots(max(1, most // number))) for number, endpoint in enumerate(endpoints, 1)
-        ]
+        acceptor = Acceptor(self, endpoint, Slots(most_connections(self.limits.connections)))
         self._check_connections()
         on_ready()
         await self._stop.wait()
         self._stop.clear()
         self.is_ending = True
-        for acceptor in acceptors:
-            await acceptor.end()
+        await acceptor.end()
         await on_stop()
         for connection in list(self.connections):
             connection.end()

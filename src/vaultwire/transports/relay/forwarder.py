@@ -12,7 +12,7 @@ from vaultwire.protocol import http, jsonrpc
 from vaultwire.server.work_queue import WorkQueue
 from vaultwire.server.workers import log_crash
 from vaultwire.transports.relay.http_client import ConnectionLost, Unreachable
-from vaultwire.transports.relay.in_flight import (
+from vaultwire.transports.relay.upstream import (
     LOST,
     MAX_ANSWER_VALUES,
     REFUSED,
@@ -20,15 +20,15 @@ from vaultwire.transports.relay.in_flight import (
     Failure,
     InFlightMessage,
     NoMcp,
+    Upstream,
 )
-from vaultwire.transports.relay.upstream import Upstream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from vaultwire.protocol.json_types import Json, JsonObject, RequestId
+    from vaultwire.protocol.jsonrpc import Json, JsonObject, RequestId
     from vaultwire.transports.relay.upstream import McpServer
 
 # Requests at once. Each has a thread; more than these wait in the queue.
@@ -47,20 +47,20 @@ class Forwarder:
         self,
         server: McpServer,
         send: Callable[[bytes], None],
-        on_failure: Callable[[InFlightMessage | None, Failure | NoMcp], bool],
+        on_failure: Callable[[InFlightMessage, Failure | NoMcp], bool],
         say: Callable[[str], None],
         *,
         has_fallback: bool,
     ) -> None:
         """``send`` takes frames for the client, ``say`` words for a person.
 
-        ``on_failure`` returns True if it handles the message itself; else the client gets an error. The message is None if
-        the connection broke while nothing was in flight. ``has_fallback``: ``on_failure`` handles NoMcp.
+        ``on_failure`` returns True if it handles the message itself; else the client gets an error. ``has_fallback``: it
+        handles NoMcp.
         """
         self._has_fallback = has_fallback
         self._send = send
         self._on_failure = on_failure
-        self.upstream = Upstream(server, self._receive, lambda failure: on_failure(None, failure), say)
+        self._upstream = Upstream(server, self._receive, say)
         self._name = server.name
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -72,13 +72,13 @@ class Forwarder:
         self._parallel: Any = WorkQueue(self._run, _MAX_PARALLEL)  # Any: a message has what the queue needs of a task
         self._serial: Any = WorkQueue(self._run, 1)
         self._notices: Any = WorkQueue(self._run, 1)  # answers and notifications: calls in flight may wait for them
-        self.changing: dict[str, bool] = {}  # by tool: whether it changes something
+        self._changing: dict[str, bool] = {}  # by tool: whether it changes something
 
     # ------------------------------------------------------------------ the client's side
 
-    def forward(self, frame: bytes, content: Json, *, is_internal: bool = False) -> None:
-        """Queue a message, which is sound JSON-RPC. Does not wait. ``is_internal``: the client gets no answer."""
-        message = InFlightMessage(frame, content, is_internal=is_internal)
+    def forward(self, frame: bytes, content: Json) -> None:
+        """Queue a message, which is sound JSON-RPC. Does not wait."""
+        message = InFlightMessage(frame, content)
         queue = self._queue_of(message)
         with self._lock:
             duplicates = message.ids & self._in_flight.keys()
@@ -92,7 +92,7 @@ class Forwarder:
             reason = f"Invalid Request: id {next(iter(duplicates))!r} is in use by a request that is not answered yet"
             self._send(jsonrpc.to_frame(jsonrpc.error_message(None, jsonrpc.INVALID_REQUEST, reason)))
             return
-        self.upstream.remember(message)
+        self._upstream.remember(message)
         queue.put(message)
 
     def cancel(self, frame: bytes, notification: JsonObject) -> bool:
@@ -125,31 +125,18 @@ class Forwarder:
         """Whether nothing is in flight."""
         return self._pending == 0
 
-    def wait_until_open(self, seconds: float) -> bool:
-        """Wait for the handshake in flight; tell whether it succeeded within ``seconds``."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._opening, seconds)
-            return not self._opening and self.upstream.is_open
-
     def abandon(self) -> None:
         """Send nothing more. Queued messages go to ``on_failure``."""
         self._is_over = True
-        self.upstream.close()
-
-    def abort(self) -> None:
-        """Stop waiting for all responses."""
-        with self._lock:
-            messages = set(self._in_flight.values())
-        for message in messages:
-            message.abort()
+        self._upstream.close()
 
     def end(self) -> None:
         """Finish what is in flight, then end the session with the server."""
-        self.upstream.close()
+        self._upstream.close()
         with self._changed:
             self._changed.wait_for(lambda: not self._pending, _GRACE_SECONDS)
         if not self._is_over:
-            self.upstream.leave()
+            self._upstream.leave()
 
     # ------------------------------------------------------------------ queues
 
@@ -161,7 +148,7 @@ class Forwarder:
         if message.method == "tools/call":
             name = message.params.get("name")
             # A tool that was in no list may change something.
-            if not isinstance(name, str) or self.changing.get(name) is not False:
+            if not isinstance(name, str) or self._changing.get(name) is not False:
                 return self._serial
         return self._parallel
 
@@ -205,7 +192,7 @@ class Forwarder:
         if self._is_over:
             return Failure(UNREACHABLE, f"{self._name} cannot be reached any more. {name} was not sent.")
         try:
-            self.upstream.deliver(message)
+            self._upstream.deliver(message)
         except (Failure, NoMcp) as failure:
             return failure
         except Unreachable as error:
@@ -220,11 +207,10 @@ class Forwarder:
         with self._lock:
             unanswered = [id_ for id_ in message.ids if self._in_flight.pop(id_, None) is not None]
             message.ids.clear()
-        if not message.is_internal:
-            data: JsonObject = {"errorCode": failure.code}
-            for id_ in unanswered:
-                error = jsonrpc.error_message(id_, jsonrpc.INTERNAL_ERROR, failure.message, data)
-                self._send(jsonrpc.to_frame(error))
+        data: JsonObject = {"errorCode": failure.code}
+        for id_ in unanswered:
+            error = jsonrpc.error_message(id_, jsonrpc.INTERNAL_ERROR, failure.message, data)
+            self._send(jsonrpc.to_frame(error))
 
     # ------------------------------------------------------------------ the server's side
 
@@ -287,15 +273,15 @@ class Forwarder:
     def _learn(self, message: InFlightMessage, result: JsonObject) -> None:
         """Keep what a result says of the session and of tools."""
         if message.method == "initialize":
-            self.upstream.open(message, result)
+            self._upstream.open(message, result)
         elif message.method == "tools/list" and isinstance(result.get("tools"), list):
             for tool in result["tools"]:
-                has_room = len(self.changing) < _MAX_TOOLS
+                has_room = len(self._changing) < _MAX_TOOLS
                 if has_room and isinstance(tool, dict) and isinstance(tool.get("name"), str):
                     hints, schema = tool.get("annotations"), tool.get("inputSchema")
-                    self.changing[tool["name"]] = isinstance(hints, dict) and hints.get("readOnlyHint") is False
+                    self._changing[tool["name"]] = isinstance(hints, dict) and hints.get("readOnlyHint") is False
                     params = http.header_params(schema) if isinstance(schema, dict) else ()
-                    self.upstream.header_params[tool["name"]] = params
+                    self._upstream.header_params[tool["name"]] = params
 
 
 def _parse(data: bytes) -> JsonObject | list[JsonObject]:

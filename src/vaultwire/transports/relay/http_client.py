@@ -229,11 +229,6 @@ def tcp_connector(host: str, port: int, tls: Any = None) -> Callable[[], http.cl
     return lambda: _Tls(host, port, timeout=CONNECT_SECONDS, context=tls)
 
 
-def unix_connector(path: str) -> Callable[[], http.client.HTTPConnection]:
-    """Return a function that makes connections to a server at a Unix socket (not on Windows)."""
-    return lambda: _Unix(path)
-
-
 def make_tls(ca_file: str | None) -> Any:
     """Return an ``ssl.SSLContext`` that trusts the system's certificates, or those in a PEM file. Raises OSError."""
     import ssl  # noqa: PLC0415 - only where there is TLS
@@ -253,18 +248,6 @@ class _Tcp(http.client.HTTPConnection):
 
 class _Tls(_Tcp, http.client.HTTPSConnection):
     pass
-
-
-class _Unix(http.client.HTTPConnection):
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=CONNECT_SECONDS)
-        self._path = path
-
-    def connect(self) -> None:
-        """Connect."""
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(CONNECT_SECONDS)
-        self.sock.connect(self._path)
 
 
 def _set_timeout(connected: socket.socket | None, seconds: float | None) -> None:

@@ -1,6 +1,6 @@
 """File operations that differ between operating systems: rename, link, remove. Paths here are absolute.
 
-No content is read or written here (``vault.disk.files``).
+No content of the vault is read or written here (``vault.disk.files``), only small private files of the program itself.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import json
 import os
 import re
 import signal
@@ -15,7 +16,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from vaultwire.vault.disk.atomic_rename import try_rename_no_replace
 from vaultwire.vault.disk.mounts import file_system_of_file
@@ -24,6 +25,9 @@ from vaultwire.vault.disk.mounts import file_system_of_file
 # within 2.5 s.
 _WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0) if os.name == "nt" else ()
 OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+# More than any private file of ours has.
+_MAX_PRIVATE_BYTES = 65_536
 
 _Result = TypeVar("_Result")
 
@@ -224,6 +228,27 @@ def keep_private(*folders: str) -> None:
             found = os.stat(folder)
             if found.st_uid == os.geteuid() and found.st_mode & 0o077:
                 os.chmod(folder, 0o700)
+
+
+def write_private(path: str, value: object) -> None:
+    """Write a value as a JSON file that only its owner can read. Readers never find half of it. Raises OSError."""
+    temporary = f"{path}.{os.urandom(4).hex()}.part"
+    try:
+        with os.fdopen(os.open(temporary, OPEN_NEW, 0o600), "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        replace_file(temporary, path)
+    except OSError:
+        remove_quietly(temporary)
+        raise
+
+
+def read_private(path: str) -> Any:
+    """Return the value in a JSON file, None where there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.loads(file.read(_MAX_PRIVATE_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def remove_quietly(path: str) -> None:
