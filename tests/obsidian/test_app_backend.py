@@ -10,8 +10,7 @@ import pytest
 
 from support.obsidian_app import Computer
 from support.vaults import open_vault
-from vaultwire.obsidian.app_backend import AppBackend, AppVault
-from vaultwire.obsidian.backends import Backends, Choice
+from vaultwire.obsidian.backends import AppBackend, AppVault, Backends, Choice
 from vaultwire.obsidian.command import NOT_RUNNING, Command
 from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.toolkit.registry import invoke

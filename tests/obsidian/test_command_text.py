@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.obsidian.command import Finished
-from vaultwire.obsidian.command_text import (
-    check_answer,
-    to_arguments,
-    to_lines,
-)
+from vaultwire.obsidian.command import Finished, check_answer, to_arguments, to_lines
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,

@@ -154,7 +154,7 @@ def test_an_edit_follows_a_note_that_was_moved_since(desk: Desk) -> None:
     item = desk.append(0, "four\n")
     person = Caller("you")
     person.is_person = True
-    desk.vault.used_by(person, "move_note").arranging.move("Plan.md", "Done/Plan.md", NO_PROGRESS, dry_run=False)
+    desk.vault.used_by(person, "move_notes").arranging.move("Plan.md", "Done/Plan.md", NO_PROGRESS, dry_run=False)
     desk.accept(item)
     assert (desk.plan.parent / "Done/Plan.md").read_text() == "one\ntwo\nthree\nfour\n"
 

@@ -9,7 +9,7 @@ import pytest
 
 from support.calls import call, refusal
 from support.vaults import open_vault, write_vault
-from vaultwire.tools.base_tables import made_rows
+from vaultwire.tools.base_views import made_rows
 from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.errors import Stopped

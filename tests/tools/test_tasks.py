@@ -186,7 +186,7 @@ def test_tasks_of_several_notes_are_set_in_one_change_and_taken_back_in_one(vaul
     assert lines[0] == f'Done: 3 tasks set. Undo: undo_changes {{"changes":[{done.data["change"]}]}}'
     assert lines[-1] == "Sub/Work.md:2: [x] invoice 🛫 2026-01-01 ⏳ 2026-01-10 ✅ 2026-03-31"
     assert done.data["file_count"] == 2
-    call(vault, "undo_change", change=done.data["change"])
+    call(vault, "undo_changes", changes=[done.data["change"]])
     assert snapshot(root) == before
 
 

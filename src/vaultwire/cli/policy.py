@@ -8,7 +8,7 @@ import os
 from vaultwire.cli.command import SETTING_UP, command
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import POLICY_VARIABLE, VAULT_VARIABLE, ConfigError, make_config, policy_path
-from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
+from vaultwire.toolkit.catalog import APP_CATALOG, former_name_hint, load_catalog
 from vaultwire.trust.policy_file import (
     LoadedPolicy,
     PolicyError,
@@ -71,7 +71,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     tool = tools.get(options.tool.replace("-", "_"))
     if tool is None:
-        raise ConfigError(f"there is no tool {options.tool!r}; docs/tools.md lists all tools")
+        hint = former_name_hint(options.tool.replace("-", "_")) or "; docs/tools.md lists all tools"
+        raise ConfigError(f"there is no tool {options.tool!r}{hint}")
     try:
         path = parse_path(options.path)
     except VaultError as error:

@@ -124,7 +124,7 @@ class Dialect:
 
 
 # Names that contracts use for tools that have another name here.
-_OTHER_NAMES = {"search_vault": "search_notes", "list_categories": "list_tool_categories"}
+_OTHER_NAMES = {"search_vault": "search_notes"}
 
 
 def known_name(name: str, known: Container[str]) -> str | None:

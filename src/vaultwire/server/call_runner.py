@@ -39,7 +39,7 @@ def run_tool(
     caller = vault.caller
 
     def run(task: Task) -> Outcome[Any] | Failure:
-        answer = invoke(tool, description, arguments, vault, task, is_strict=wording.is_strict)
+        answer = invoke(tool, description, arguments, vault, task)
         if caller.may_read_notes:
             return answer
         from vaultwire.tools.changes import without_text  # noqa: PLC0415 - loads the code that changes notes

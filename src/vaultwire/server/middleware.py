@@ -12,7 +12,7 @@ from vaultwire.protocol.dialects import known_name
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
 from vaultwire.server.results import Refusal, Result, Wording
 from vaultwire.server.tasks import Job
-from vaultwire.toolkit.tool_sets import same_work
+from vaultwire.toolkit.catalog import names_of, work_of
 from vaultwire.trust.limits import Rates, TooOften
 from vaultwire.vault.errors import TOO_LARGE, Stopped, VaultError
 
@@ -88,7 +88,8 @@ class Middleware:
             else:
                 name, of = tool, f" for tool: {tool}"
                 changes = not descriptions[tool]["annotations"]["readOnlyHint"]
-                also = same_work(tool, request.params.get("arguments") or {})
+                arguments = request.params.get("arguments")
+                also = [*names_of(tool)[1:], *(work_of(tool, arguments) if isinstance(arguments, dict) else ())]
         try:
             self._rates.count(request.peer.identity, name, changes=changes, also=also)
         except TooOften as refused:

@@ -140,15 +140,6 @@ class Subscriptions:
                 if frame is not None:
                     listener.outlet.answer(frame, None)
 
-    def tell(self, peer: Peer, kind: str) -> bool:
-        """Tell one peer that its list has changed; False if it has no connection to tell it on."""
-        with self._lock:
-            own = [each for each in self._listeners.values() if each.request is None and each.session.peer is peer]
-        for listener in own:
-            with listener.lock:
-                listener.outlet.send(listener.session.tell(LIST_CHANGES[kind], {}))
-        return bool(own)
-
     def watched(self) -> set[str]:
         """Return the URIs that somebody subscribed to."""
         with self._lock:

@@ -68,7 +68,7 @@ class Job:
     ``changes_vault``: jobs that change the same ``vault`` run one at a time, in the order they came.
     """
 
-    __slots__ = ("changes_vault", "give_up", "listed", "name", "offered", "run", "seconds", "show", "vault")
+    __slots__ = ("changes_vault", "give_up", "listed", "name", "offered", "run", "seconds", "vault")
 
     def __init__(
         self,
@@ -94,8 +94,6 @@ class Job:
         """Returns the tools for ``Client.tools``."""
         self.listed: Callable[[], Collection[str]] = tuple
         """Returns the names for ``Client.listed``."""
-        self.show: Callable[[Collection[str]], bool] = lambda _: False
-        """Lists the tools for ``Client.show``."""
 
 
 class Task:
@@ -168,10 +166,6 @@ class Task:
     def listed(self) -> Collection[str]:
         """Return the names of the tools that are listed to the client."""
         return self.job.listed()
-
-    def show(self, tools: Collection[str]) -> bool:
-        """List these tools to the client from now on, and tell it; False where its list is fixed."""
-        return self.job.show(tools)
 
     def hang_up(self) -> None:
         """Have the client fetch the rest of the answer later, where door and revision can do that."""

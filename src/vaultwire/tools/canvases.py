@@ -7,9 +7,8 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from vaultwire.markdown import canvas as canvas_text
 from vaultwire.markdown.canvas import CanvasAction, CanvasEdit, NotACanvasError
-from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.registry import Bounds, DryRun, IfMatch, Name, Outcome, tool
 from vaultwire.tools.changes import ChangedNote, change_texts, to_changed_note
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
@@ -92,7 +91,7 @@ GivenCanvasEdit = TypedDict(
 GivenCanvasEdit.__doc__ = "One edit."
 
 
-@tool(title="Read canvas", read_only=True)
+@tool(title="Read canvas", category="canvases", read_only=True)
 def read_canvas(
     vault: Vault,
     progress: Progress,
@@ -129,7 +128,7 @@ def read_canvas(
     return Outcome(["\n".join([f"({note.path}, {count}, etag {note.etag})", *lines])], data)
 
 
-@tool(title="Edit canvas", destructive=True)
+@tool(title="Edit canvas", category="canvases", destructive=True)
 def edit_canvas(
     vault: Vault,
     progress: Progress,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
-from vaultwire.trust.policy import EVERY_OTHER_CLIENT, Policy, ToolRules
+from vaultwire.trust.policy import EVERY_OTHER_CLIENT, Policy, ToolRules, wrong_tool
 from vaultwire.trust.policy_rules import MODES, PathRules, Reason, ReviewRule, ReviewRules, Rule, check_pattern
 from vaultwire.vault.disk.paths import folder_of_setting, parse_path
 from vaultwire.vault.errors import VaultError
@@ -30,7 +30,6 @@ TABLES: dict[str, tuple[str, ...]] = {
 }
 _REVIEW = re.compile(r"\s*\[\[\s*[\"']?review[\"']?\s*\]\]")
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
-_ALL_TOOLS = "; see docs/tools.md for all there are"
 _TOML_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 
 
@@ -144,13 +143,16 @@ class _Reader:
         return rules
 
     def _tool_rules(self, table: Mapping[str, Any], where: str) -> ToolRules:
-        allow, deny = (self._texts(table, where, key) for key in TABLES["tools"])
-        for key, names in (("allow", allow), ("deny", deny)):
-            for name in names or ():
-                if "*" not in name and _snake(name) not in self._tools:
-                    near = _near(_snake(name), self._tools, _ALL_TOOLS)
-                    self._refuse(self._line(where, key, name), f"{key}: there is no tool {name!r}{near}")
-        return ToolRules(None if allow is None else tuple(map(_snake, allow)), tuple(map(_snake, deny or ())))
+        rules: list[tuple[str, ...] | None] = []
+        for key in TABLES["tools"]:
+            texts = self._texts(table, where, key)
+            names = None if texts is None else {_snake(text): text for text in texts}
+            problem = wrong_tool([*(names or ())], self._tools, restricts=key == "deny")
+            if names is not None and problem is not None:
+                self._refuse(self._line(where, key, names[problem[0]]), f"{key}: {problem[1]}")
+            rules.append(None if names is None else tuple(names))
+        allow, deny = rules
+        return ToolRules(allow, deny or ())
 
     def _review(self, found: Mapping[str, Any]) -> ReviewRules | None:
         tables = found.get("review", [])
@@ -283,13 +285,11 @@ def _snake(tool: str) -> str:
     return tool.strip().replace("-", "_")
 
 
-def _near(given: str, known: Collection[str], otherwise: str | None = None) -> str:
+def _near(given: str, known: Collection[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only for a message
 
     near = get_close_matches(given, known, 1)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    return otherwise if otherwise is not None else f"; there are {', '.join(known)}"
+    return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
 
 
 KEYS = ReviewRule._fields
@@ -322,9 +322,8 @@ def read_rule(table: Mapping[str, Any], tools: Collection[str]) -> ReviewRule | 
 
 def _checked(table: Mapping[str, Any], tools: Collection[str]) -> ReviewRule | tuple[str, str]:
     names = [_snake(each) for each in table.get("tools", ())]
-    for name in names:
-        if "*" not in name and name not in tools:
-            return "tools", f"tools: there is no tool {name!r}{_near(name, tools, _ALL_TOOLS)}"
+    if (problem := wrong_tool(names, tools, restricts=True)) is not None:
+        return "tools", f"tools: {problem[1]}"
     folders = []
     for text in table.get("folders", ()):
         folder = folder_of_setting(text)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from vaultwire.toolkit.tool_sets import ALWAYS_DONE, all_work, with_covered
+from vaultwire.toolkit.catalog import all_work, always_done, names_of
 from vaultwire.vault.disk.paths import fold, lies_in, original_of_rescued
 from vaultwire.vault.holding.review_mode import Mode, PlannedChange
 from vaultwire.vault.visibility.gitignore import BadRuleError, GitignoreRule, GitignoreRules, compile_rule
@@ -221,7 +221,9 @@ class ReviewRule(NamedTuple):
 
     def names_tool(self, tool: str) -> bool:
         """Tell whether the rule is about the work of this tool."""
-        return self.tools is None or any(fnmatchcase(tool, name) for name in with_covered(self.tools))
+        return self.tools is None or any(
+            fnmatchcase(name, pattern) for name in names_of(tool) for pattern in self.tools
+        )
 
     def _is_large_enough(self, planned: PlannedChange) -> bool:
         return (self.above_notes is None or planned.files > self.above_notes) and (
@@ -281,7 +283,7 @@ class ReviewRules:
             undone = [each for each in names if stricter and rule.names_tool(each) and not _frees(rule, each)]
             sentences += [
                 f"review {number} never decides about {tool} alone, which also does the work of "
-                f"{', '.join(ALWAYS_DONE[tool])}: name that, too"
+                f"{', '.join(always_done(tool))}: name that, too"
                 for tool in undone
             ]
             for later, other in enumerate(self.rules[number:], number + 1):
@@ -321,7 +323,7 @@ def _is_looser(one: ReviewRule, other: ReviewRule) -> bool:
 
 def _frees(rule: ReviewRule, tool: str) -> bool:
     """Tell whether the rule is about all that the tool does in each call."""
-    return all(rule.names_tool(each) for each in (tool, *ALWAYS_DONE.get(tool, ())))
+    return all(rule.names_tool(each) for each in (tool, *always_done(tool)))
 
 
 def _overlap(looser: ReviewRule, stricter: ReviewRule, tools: Sequence[str]) -> bool:

@@ -169,19 +169,19 @@ def test_a_name_that_only_excluded_notes_have_is_renamed(tmp_path: Path) -> None
 
 def test_what_is_told_of_excluded_notes(tmp_path: Path) -> None:
     vault = open_vault(write_vault(tmp_path, VAULT + EXCLUDED))
-    done = call(vault, "rename_property", old="status", new="state").data
+    done = call(vault, "rename", what="property", old="status", new="state").data
     assert done["file_count"] == 4
     assert done["notices"][0] == "Of the notes changed, 2 are ones that the vault excludes from searches."
     assert done["notices"][1].startswith(
         "Templates/Broken.md was left as it is (the vault excludes it): the frontmatter"
     )
-    assert call(vault, "rename_tag", old="work", new="job").data["notices"] == []
+    assert call(vault, "rename", what="tag", old="work", new="job").data["notices"] == []
 
 
 def test_notes_that_may_not_be_seen_are_neither_renamed_nor_counted(tmp_path: Path) -> None:
     root = write_vault(tmp_path, VAULT + EXCLUDED)
     rules = PathRules(deny=(Rule("deny", "Templates/", 1),))
-    done = call(open_vault(root, rules=rules), "rename_tag", old="project", new="x").data
+    done = call(open_vault(root, rules=rules), "rename", what="tag", old="project", new="x").data
     assert (done["file_count"], done["places"]) == (3, 5)
     assert done["notices"] == ["Of the notes changed, 1 is one that the vault excludes from searches."]
     assert "Project/day" in (root / "Templates/Day.md").read_text()

@@ -23,7 +23,7 @@ DATA = "vaultwire/view"
 SEARCH, CHANGE, GRAPH = "search", "change", "graph"
 VIEWS = (SEARCH, CHANGE, GRAPH)
 _PREFIX = "ui://vaultwire/"
-_BY_TOOL = {"search_notes": SEARCH, "graph": GRAPH, "show_change": CHANGE, "list_changes": CHANGE}
+_BY_TOOL = {"search_notes": SEARCH, "list_links": GRAPH, "list_changes": CHANGE}
 
 
 def has_apps(request: Request, dialect: Dialect) -> bool:

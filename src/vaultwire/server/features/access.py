@@ -10,8 +10,7 @@ from collections.abc import Callable
 from vaultwire.protocol.revisions import Revision
 from vaultwire.server.features.one_vault import CHANGING_TTL_MS, caching, to_completed
 from vaultwire.server.results import LISTING, POLICY_DENIED, QUERYING, READING
-from vaultwire.tools.completions import meaning_of
-from vaultwire.tools.resources import names_view
+from vaultwire.tools.resources import meaning_of, names_view
 from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
@@ -32,8 +31,8 @@ _NEEDED_FOR_VALUES = {
     "note": LISTING,
     "file": LISTING,
     "folder": LISTING,
-    "tag": "list_tags",
-    "property": "list_properties",
+    "tag": "vault_overview",
+    "property": "vault_overview",
     "base": LISTING,
     "view": QUERYING,
 }

@@ -11,11 +11,12 @@ from collections.abc import Callable, Collection, Iterable
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import Revision
 from vaultwire.toolkit.phrases import iso_time
-from vaultwire.tools.base_pages import first_view
-from vaultwire.tools.completions import Meaning, completions
+from vaultwire.tools.base_views import first_view
 from vaultwire.tools.prompts import Message, Prompt, fill_prompt, find_prompt, list_prompts
 from vaultwire.tools.resources import (
+    Meaning,
     Resource,
+    completions,
     list_resources,
     read_resource,
     template_of,

@@ -1,15 +1,14 @@
-"""Tools that change an existing note. Docstrings here are product text: a model reads them."""
+"""Tools that change parts of notes. Docstrings here are product text: a model reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired, TypedDict, cast
 
-from vaultwire.toolkit.argument_types import AllowBroken, DryRun, IfMatch, Name, NoteName
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, Open, Outcome, tool
-from vaultwire.tools.changes import Changed, ChangedNote, change_texts, to_changed, to_changed_note
-from vaultwire.vault.editing.revising import GivenProperty, GivenTask, Revised, ValueKind
+from vaultwire.toolkit.registry import AllowBroken, Bounds, DryRun, IfMatch, Name, NoteName, Open, Outcome, tool
+from vaultwire.tools.changes import ChangedNote, change_texts, to_changed, to_changed_note
+from vaultwire.vault.editing.revising import GivenProperty, Revised, ValueKind
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.targeted_edits import Action, Edit
 from vaultwire.vault.value_types import Progress
@@ -56,39 +55,14 @@ class Example(TypedDict):
 Values = Annotated[Example, Open()]
 
 
-class TaskToSet(TypedDict):
-    """A task, and what it becomes: give status or due, or both."""
-
-    path: NoteName
-    text: Annotated[
-        NotRequired[Annotated[str, Bounds(1, 10_000)]], "Its text as listed, or a part that only it has in the note"
-    ]
-    line: Annotated[
-        NotRequired[Annotated[int, Bounds(1, 10_000_000)]], "Its line as listed: alone, or if several have this text"
-    ]
-    status: Annotated[NotRequired[Annotated[str, Bounds(1, 10)]], '"done", "todo", or one mark such as "/" or "-"']
-    due: Annotated[
-        NotRequired[Annotated[str, Bounds(1, 100)]],
-        'Its due date, such as "2026-11-30", "today" or "+7"; "none" removes it',
-    ]
-
-
-class TaskAsSet(TypedDict):
-    """A task as it is now."""
-
-    path: Annotated[str, "Path of its note"]
-    line: Annotated[int, "Line number in the note, from 1"]
-    mark: Annotated[str, "What is in its box"]
-    text: Annotated[str, "The task"]
-
-
-class TasksAsSet(Changed):
-    """What was changed, and the tasks."""
-
-    tasks: list[TaskAsSet]
-
-
-@tool(title="Edit note", destructive=True)
+@tool(
+    title="Edit note",
+    category="write",
+    listed="core",
+    destructive=True,
+    rare=("diff", "allow_broken"),
+    plain=("action", "content", "lines", "property"),
+)
 def edit_note(
     vault: Vault,
     progress: Progress,
@@ -123,39 +97,14 @@ def edit_note(
     return _outcome(revised, f"edited {revised.path}")
 
 
-@tool(title="Set tasks", destructive=True)
-def set_task(
-    vault: Vault,
-    progress: Progress,
-    /,
-    tasks: Annotated[list[TaskToSet], Bounds(1, 200)],
-    if_match: IfMatch = None,
-    dry_run: DryRun = False,
-) -> Outcome[TasksAsSet]:
-    """Tick tasks off, reopen them, or set their due dates: one or many, in one change. All else in their lines stays.
-
-    A task that is done gets the day if the person uses the Tasks plugin or the task has dates; one that is reopened loses it.
-    Of one that repeats ("every 2 weeks") the next is added; one whose rule is not known stays, and the answer says so.
-
-    Example: {"tasks": [{"path": "Inbox", "text": "call mum", "status": "done"}]}.
-
-    Args:
-        tasks: Which tasks, and what each becomes.
-    """
-    given = [
-        GivenTask(each["path"], each.get("text", ""), each.get("line"), each.get("status"), each.get("due"))
-        for each in tasks
-    ]
-    found, done = vault.revising.set_tasks(given, if_match, progress, dry_run=dry_run)
-    shown = [TaskAsSet(path=path, line=task.line, mark=task.mark, text=task.text) for path, task in found]
-    changed = to_changed(done)
-    data = cast("TasksAsSet", {**changed, "tasks": shown})  # mypy wants optional fields spelt out
-    lines = [f"{task['path']}:{task['line']}: [{task['mark']}] {task['text']}" for task in shown]
-    head, *rest = change_texts(done, f"{counted(len(shown), 'task')} set", changed)
-    return Outcome(["\n".join([head, *lines]), *rest], data)
-
-
-@tool(title="Set properties", destructive=True)
+@tool(
+    title="Set properties",
+    category="tags and properties",
+    listed="standard",
+    destructive=True,
+    rare=("properties", "if_match"),
+    plain=("paths", "remove"),
+)
 def set_properties(
     vault: Vault,
     progress: Progress,
@@ -201,25 +150,6 @@ def set_properties(
         return _outcome(revised[0], "; ".join(what))
     data = cast("ChangedNote", {**to_changed(revised[0].done), "path": revised[0].path})
     return Outcome(change_texts(revised[0].done, "; ".join(what), data), data)
-
-
-@tool(title="Remove properties", destructive=True)
-def remove_properties(
-    vault: Vault,
-    progress: Progress,
-    /,
-    path: NoteName,
-    names: Annotated[list[Name], Bounds(1, 100)],
-    if_match: IfMatch = None,
-    dry_run: DryRun = False,
-) -> Outcome[ChangedNote]:
-    """Remove properties (frontmatter) from a note. Everything else stays as it is.
-
-    Args:
-        names: Names of the properties, in any case. One that the note does not have is skipped.
-    """
-    (revised,) = vault.revising.revise_properties([path], [], names, if_match, progress, dry_run=dry_run)
-    return _outcome(revised, f"removed {', '.join(names)} from {revised.path}")
 
 
 def to_given(values: Mapping[str, Any]) -> list[GivenProperty]:

@@ -1,19 +1,33 @@
-"""Tools that create notes and files. Docstrings here are product text: a model reads them."""
+"""Tools that make, write and delete notes and files. Docstrings here are product text: a model reads them."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, Protocol, cast
+from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from vaultwire.markdown.links import percent_decoded
-from vaultwire.toolkit.argument_types import AllowBroken, DryRun, IfMatch, Name, NoteName, OptionalName
-from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
-from vaultwire.tools.changes import Changed, change_texts, to_changed_note
-from vaultwire.tools.revising import Values, to_given
+from vaultwire.toolkit.phrases import MAX_FILES_TOLD, add_other_files, counted
+from vaultwire.toolkit.registry import (
+    AllowBroken,
+    Also,
+    AnyTool,
+    Attachments,
+    Bounds,
+    DryRun,
+    IfMatch,
+    Name,
+    NoteName,
+    OptionalName,
+    Outcome,
+    ToolMaker,
+    tool,
+)
+from vaultwire.tools.changes import Changed, change_texts, how_to_undo, to_changed, to_changed_note
+from vaultwire.tools.edit import Values, to_given
 from vaultwire.vault.editing.making import Embedding, Made
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.plans.attachment_types import decode_base64
 from vaultwire.vault.plans.creating import NewNote
-from vaultwire.vault.value_types import Progress
+from vaultwire.vault.value_types import Progress, VaultPath, WriteMode
 from vaultwire.vault.vault import Vault
 
 # 5 MB as base64; the exact limit is on the bytes.
@@ -29,7 +43,15 @@ class MadeFile(Changed):
     link: Annotated[NotRequired[str], "Of an attachment: the link that shows it in a note"]
 
 
-@tool(title="Create note", destructive=True)
+@tool(
+    title="Create note",
+    category="write",
+    listed="core",
+    destructive=True,
+    also=(Also("write_note", "if_exists", "append"), Also("write_note", "if_exists", "overwrite")),
+    rare=("beside", "allow_broken"),
+    plain=("path", "content", "template", "if_exists"),
+)
 def create_note(
     vault: Vault,
     progress: Progress,
@@ -82,7 +104,7 @@ def create_note(
     return made_outcome(made, f"created {made.path}")
 
 
-@tool(title="Append to daily note")
+@tool(title="Append to daily note", category="write", listed="core", rare=("dry_run",), plain=("content",))
 def append_daily_note(
     vault: Vault,
     progress: Progress,
@@ -103,7 +125,7 @@ def append_daily_note(
     return made_outcome(made, f"{'made' if made.is_new else 'added to'} {made.path}")
 
 
-@tool(title="Insert template")
+@tool(title="Insert template", category="write")
 def insert_template(
     vault: Vault,
     progress: Progress,
@@ -128,17 +150,10 @@ def insert_template(
     return made_outcome(made, f"put template {template} into {made.path}")
 
 
-class Sources(Protocol):
-    """Where the files for attachments may come from, apart from the call itself."""
-
-    def read(self, source: str, name: str, max_bytes: int, progress: Progress) -> bytes:
-        """Return the bytes of a file, by its path on this computer or its URL. Raises VaultError."""
-
-
-def make_add_attachment(sources: Sources) -> AnyTool:
+def make_add_attachment(sources: Attachments) -> AnyTool:
     """Return the tool that saves attachments, also from the sources that the person allowed."""
 
-    @tool(title="Add attachment", open_world=True)
+    @tool(title="Add attachment", category="attachments", open_world=True)
     def add_attachment(
         vault: Vault,
         progress: Progress,
@@ -190,6 +205,9 @@ def make_add_attachment(sources: Sources) -> AnyTool:
     return add_attachment
 
 
+add_attachment = ToolMaker(lambda outside: make_add_attachment(outside.attachments))
+
+
 def _check_is_elsewhere(vault: Vault, source: str, progress: Progress) -> None:
     """Raise VaultError (INVALID_ARGUMENTS) for a source that is an attachment of the vault already."""
     try:
@@ -224,3 +242,126 @@ def made_outcome(made: Made, what: str) -> Outcome[MadeFile]:
     if made.link:
         data["link"] = made.link
     return Outcome(change_texts(made.done, what, changed), data)
+
+
+# ---------------------------------------------------------------------- writing and deleting
+
+
+class WrittenNote(TypedDict):
+    """What a write did."""
+
+    path: Annotated[str, "Path in the vault"]
+    created: Annotated[bool, "Whether the note is new"]
+    changed: Annotated[bool, "False if the note held exactly this already, or for a dry run: nothing was written"]
+    etag: Annotated[str, "Fingerprint of the note as it is now; of a dry run, as it would be"]
+    size: Annotated[int, "Bytes"]
+    also_edited: Annotated[NotRequired[list[str]], "The first of the other files edited, where links changed"]
+    also_edited_count: Annotated[NotRequired[int], "How many other files in all; absent if none"]
+    change: Annotated[
+        NotRequired[int], "Number of the change, for list_changes and undo_changes; absent if nothing changed"
+    ]
+    diff: Annotated[NotRequired[str], "Of a dry run: what would change"]
+
+
+class DeletedNote(TypedDict):
+    """What a delete did."""
+
+    path: Annotated[str, "Path the note had"]
+    permanent: Annotated[bool, "Whether it was deleted permanently"]
+    trash_path: Annotated[NotRequired[str], "Where it is now; absent if it was deleted permanently"]
+    changed: Annotated[bool, "Whether it was deleted; false for a dry run"]
+    change: Annotated[NotRequired[int], "Number of the change, for list_changes and undo_changes; absent for a dry run"]
+    diff: Annotated[NotRequired[str], "Of a dry run: what would change"]
+
+
+@tool(title="Write note", category="write", listed="named", destructive=True)
+def write_note(
+    vault: Vault,
+    progress: Progress,
+    /,
+    path: NoteName,
+    content: str,
+    mode: WriteMode = "create",
+    if_match: IfMatch = None,
+    allow_broken: AllowBroken = False,
+    dry_run: DryRun = False,
+) -> Outcome[WrittenNote]:
+    """Make a note, add to one, or replace one's text. Missing folders are made.
+
+    By default only a new note is made: if it exists, nothing happens and an error says so. Prefer append or prepend to
+    overwrite; before overwrite, read the note and pass its etag. A note keeps its line ends and the rest of its bytes.
+    A new note is named as for create_note: a name alone is refused if a note elsewhere has it.
+
+    Args:
+        path: Where: "Name", "Folder/Name" or "/Name"; ".md" may be left out. For append and prepend any name that
+            read_note takes.
+        content: Markdown text.
+        mode: "create" a new note, "append" lines at the end, "prepend" lines at the top (below the frontmatter), or
+            "overwrite" the whole text, making the note if it is not there.
+        if_match: Etag from read_note. The write happens only if the note still is what was read.
+    """
+    written = vault.writing.write(
+        path, content, mode, if_match, progress, dry_run=dry_run, keeps_frontmatter=not allow_broken
+    )
+    done = "Created" if written.created else "Wrote" if written.changed else "Left unchanged (it has this text already)"
+    changed = to_changed(written.done)
+    data: WrittenNote = {
+        "path": written.path,
+        "created": written.created,
+        "changed": changed["changed"],
+        "etag": written.etag,
+        "size": written.size,
+    }
+    others = add_other_files(data, written.also)
+    if "diff" in changed:
+        data["diff"] = changed["diff"]
+        return Outcome(change_texts(written.done, f"{done.lower()} {written.path}", changed), data)
+    text = f"{done}: {written.path} ({counted(written.size, 'byte')}, etag {written.etag})"
+    if "change" in changed:
+        data["change"] = changed["change"]
+        text += f". {how_to_undo(changed['change'])}"
+    return Outcome(["\n".join([text + others, *written.done.notices])], data)
+
+
+@tool(title="Delete note", category="write", listed="standard", destructive=True, plain=("path",))
+def delete_note(
+    vault: Vault,
+    progress: Progress,
+    /,
+    path: Name,
+    permanent: bool = False,
+    if_match: IfMatch = None,
+    dry_run: DryRun = False,
+) -> Outcome[DeletedNote]:
+    """Move a note or attachment to the vault's .trash, or delete it permanently.
+
+    Args:
+        path: The note, named as for read_notes. To delete permanently, its whole path.
+        permanent: Only if the person asked for it.
+        if_match: Etag from read_notes. The note is changed only if it still is what was read.
+    """
+    lost = vault.links_lost(path, progress)
+    deleted = vault.writing.delete(path, permanent=permanent, if_match=if_match, progress=progress, dry_run=dry_run)
+    changed = to_changed(deleted.done)
+    data = DeletedNote(path=deleted.path, permanent=deleted.trash_path is None, changed=changed["changed"])
+    done, would = f"Deleted permanently: {deleted.path}", f"deleted {deleted.path} permanently"
+    if deleted.trash_path is not None:
+        data["trash_path"] = deleted.trash_path
+        done, would = (f"{moved} {deleted.path} to {deleted.trash_path}" for moved in ("Moved", "moved"))
+    if "diff" in changed:
+        data["diff"] = changed["diff"]
+        head, *diff = change_texts(deleted.done, would, changed)
+        return Outcome([head + _lost_text(lost, "would lead"), *diff], data)
+    data["change"] = changed["change"]
+    text = f"{done}. {how_to_undo(changed['change'])}"
+    return Outcome([text + _lost_text(lost, "now lead" if len(lost) > 1 else "now leads")], data)
+
+
+def _lost_text(lost: list[tuple[VaultPath, int]], lead: str) -> str:
+    """Return a line that tells of the links that lead nowhere; empty if there are none."""
+    if not lost:
+        return ""
+    places = list(dict.fromkeys(f"{source}:{line}" for source, line in lost))
+    shown = ", ".join(places[:MAX_FILES_TOLD]) + (", …" if len(places) > MAX_FILES_TOLD else "")
+    notes = counted(len({source for source, _ in lost}), "note")
+    return f"\n{counted(len(lost), 'link')} in {notes} {lead} nowhere: {shown}."
