@@ -15,8 +15,7 @@ import pytest
 
 from support.serving import PATIENCE, Reply, Serving
 from support.vaults import write_vault
-from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access, desk_folder, new_code, sign_out
-from vaultwire.desk.attempts import Attempts
+from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access, Attempts, desk_folder, new_code, sign_out
 
 FORM = {"content_type": "application/x-www-form-urlencoded"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.vaults import open_vault, write_vault
-from vaultwire.desk.plugin_review import PluginReview
+from vaultwire.desk.plugin_endpoint import PluginReview
 from vaultwire.review.reviewer import Reviewer
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.value_types import NO_PROGRESS

@@ -26,7 +26,7 @@ ONLY = {
     # trust/keys.py: fingerprints of keys, in the state folder.
     # trust/audit.py: the log of what was asked, which lies outside of the vault.
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
-    # desk/assets.py: the page of the desk.
+    # desk/answers.py: the page of the desk.
     # server/apps/pages.py: the modules of the desk's page, for views inside clients.
     # cli/connect.py: the key to show a server, from a file the person names.
     # cli/vault_commands/any_tool.py: the text of an argument, from a file the person names.
@@ -52,7 +52,7 @@ ONLY = {
         "trust/keys.py",
         "trust/audit.py",
         "trust/policy_file.py",
-        "desk/assets.py",
+        "desk/answers.py",
         "server/apps/pages.py",
         "obsidian/known_vaults.py",
         "service/steps.py",

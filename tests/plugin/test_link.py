@@ -19,8 +19,7 @@ from websockets.typing import Origin
 from support.editor_door import PATIENCE, EditorDoor
 from support.vaults import write_vault
 from vaultwire.desk.command_api import KEY_HEADER
-from vaultwire.desk.plugin_endpoint import MAX_SELECTED, OBSIDIAN, VERSION, Seen, parse_message
-from vaultwire.desk.plugin_review import PluginReview
+from vaultwire.desk.plugin_endpoint import MAX_SELECTED, OBSIDIAN, VERSION, PluginReview, Seen, parse_message
 from vaultwire.editor.state import Mention, Position, Selection
 from vaultwire.server.editors.notifications import quirks_of
 

@@ -10,8 +10,7 @@ from typing import TypeVar
 
 from support.vaults import open_vault
 from vaultwire.desk.command_endpoint import CommandEndpoint
-from vaultwire.desk.plugin_endpoint import OBSIDIAN, PluginEndpoint
-from vaultwire.desk.plugin_review import PluginReview
+from vaultwire.desk.plugin_endpoint import OBSIDIAN, PluginEndpoint, PluginReview
 from vaultwire.editor.proposals import Decision, Diff, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection
 from vaultwire.review.reviewer import Reviewer

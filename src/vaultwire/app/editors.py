@@ -17,8 +17,7 @@ from vaultwire.app.desk_door import DeskDoor
 from vaultwire.app.engine import load_policy, make_policy, open_vault
 from vaultwire.config import Config, ConfigError
 from vaultwire.desk.command_endpoint import CommandEndpoint
-from vaultwire.desk.plugin_endpoint import PluginEndpoint
-from vaultwire.desk.plugin_review import PluginReview
+from vaultwire.desk.plugin_endpoint import PluginEndpoint, PluginReview
 from vaultwire.desk.vaults import PERSON, TOOL
 from vaultwire.editor.proposals import Proposals
 from vaultwire.editor.state import EditorState, WorkspaceWatcher

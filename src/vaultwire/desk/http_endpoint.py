@@ -11,24 +11,24 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
-from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access
+from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access, Attempts
 from vaultwire.desk.answers import (
     NO_STORE,
     PAGE_POLICY,
     PICTURE_POLICY,
     REVALIDATE,
+    Asset,
+    Assets,
     DeskRefusal,
     headers_for,
+    picture_type,
     send_json,
     send_redirect,
     send_refusal,
     send_text_page,
 )
 from vaultwire.desk.api import DeskApi, Picture, refusal_of
-from vaultwire.desk.assets import Asset, Assets
-from vaultwire.desk.attempts import Attempts
 from vaultwire.desk.events import Events, TooManyPages
-from vaultwire.desk.pictures import picture_type
 from vaultwire.desk.vaults import DeskVaults
 from vaultwire.transports import await_leaving, read_body, send_whole
 from vaultwire.vault.errors import VaultError

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from vaultwire.editor.proposals import TOOL
 from vaultwire.editor.state import Selection
 from vaultwire.protocol import jsonrpc
-from vaultwire.server.editors.tools import COMPANION_TOOLS, argument, name_argument
+from vaultwire.server.editors.methods import COMPANION_TOOLS, argument, name_argument
 from vaultwire.server.http.streams import Stream
 from vaultwire.server.results import Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions

@@ -7,6 +7,7 @@ the person.
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import threading
 from collections.abc import Callable
@@ -17,17 +18,107 @@ from vaultwire.editor.proposals import TOOL, Decision, Diff, Proposals
 from vaultwire.editor.state import NOTHING, EditorState, Mention, Selection, select_lines
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE, negotiate
-from vaultwire.server.editors.diagnostics import MODELS_CALL, Diagnostics
-from vaultwire.server.editors.frames import parse_frame
-from vaultwire.server.editors.notifications import ClientPaths, Quirks, quirks_of
-from vaultwire.server.editors.proposing import make_diff
-from vaultwire.server.editors.tools import TOOLS, argument, name_argument
+from vaultwire.server.editors.notifications import MODELS_CALL, ClientPaths, Diagnostics, Quirks, make_diff, quirks_of
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.changes.change import Author
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.links.checks import Finding
 from vaultwire.vault.vault import Vault
+
+# The list of tools on an editor's socket, and checks of their arguments. Clients call these tools themselves.
+#
+# Clients show their model ``getDiagnostics`` only: its description is product text. There is no ``executeCode``.
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_TEXT = {"type": "string"}
+
+
+def _tool(name: str, description: str, *required: str, **optional: dict[str, Any]) -> dict[str, Any]:
+    properties = {**dict.fromkeys(required, _TEXT), **optional}
+    schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": True}
+    return {"name": name, "description": description, "inputSchema": schema}
+
+
+TOOLS = [
+    _tool(
+        "openDiff",
+        "Show the person a change to a note; they accept it, edit it or refuse it",
+        *("old_file_path", "new_file_path", "new_file_contents", "tab_name"),
+    ),
+    _tool("close_tab", "Close a change that is shown", "tab_name"),
+    _tool("closeAllDiffTabs", "Close all changes that are shown"),
+    _tool(
+        "getDiagnostics",
+        "What is broken in a note: links, embeds and headings that lead nowhere, broken frontmatter, properties of a "
+        "wrong type, block ids used twice, broken canvases",
+        uri={
+            **_TEXT,
+            "description": "The note: its path or file:// URI. Without it, the notes that were asked about before",
+        },
+    ),
+    _tool(
+        "openFile",
+        "Show the person a note",
+        "filePath",
+        startLine={"type": "integer"},
+        makeFrontmost={"type": "boolean"},
+    ),
+    _tool("getCurrentSelection", "What is selected in the note in front"),
+    _tool("getLatestSelection", "What was selected last"),
+    _tool("getOpenEditors", "The notes that are open"),
+    _tool("getWorkspaceFolders", "The vault's folder"),
+    _tool("checkDocumentDirty", "Whether a note has changes that are not saved", "filePath"),
+    _tool("saveDocument", "Save a note", "filePath"),
+]
+
+# For Gemini CLI and Qwen Code (``ide_companion``).
+COMPANION_TOOLS = [
+    _tool(
+        "openDiff", "Show the person a change to a note; they accept it, edit it or refuse it", "filePath", "newContent"
+    ),
+    _tool("closeDiff", "Close a change that is shown", "filePath", suppressNotification={"type": "boolean"}),
+]
+
+
+def argument(arguments: dict[str, Any], name: str, default: Any = None) -> str:
+    """Return an argument that is a text. Raises ValueError, with a message for the client."""
+    value = arguments.get(name, default)
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a text")  # noqa: TRY004 - an argument's, not a programmer's, mistake
+    return value
+
+
+def name_argument(arguments: dict[str, Any], name: str, default: Any = None) -> str:
+    """Return an argument that names a file or a tab: one line, because a person sees it. See ``argument``."""
+    value = argument(arguments, name, default)
+    if _CONTROL.search(value):
+        raise ValueError(f"{name} must be one line of whole characters, without control characters")
+    return value
+
+
+# Parses frames of editors' clients. It also refuses text with half of a surrogate pair, which JSON-RPC would allow.
+
+_SURROGATE = b"\\ud"  # how JSON escapes begin, of half a surrogate pair and of whole ones
+_HALF_PAIR = "Invalid params: half of a surrogate pair is no text, and no file can hold it; send whole characters"
+
+
+def parse_frame(frame: bytes) -> dict[str, Any]:
+    """Return the message that a frame holds. Raises MessageError."""
+    message = jsonrpc.check_message(jsonrpc.parse_json(frame))
+    if _SURROGATE in frame.lower() and not _is_text(message):
+        id_ = message.get("id")
+        raise jsonrpc.MessageError(jsonrpc.INVALID_PARAMS, _HALF_PAIR, id_ if _is_text(id_) else None)
+    return message
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
 
 _MAX_NAME = 100
 _INITIALIZED = ("notifications/initialized", "initialized")  # the protocol's name and the contract's
