@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultwire.client_setup.clients import CLIENTS
-from vaultwire.client_setup.places import System, find
-from vaultwire.client_setup.problems import SetupError
+from vaultwire.client_setup.clients import CLIENTS, SetupError, System, find
 
 ON_LINUX = {
     "claude-desktop": ".config/Claude/claude_desktop_config.json",

@@ -77,7 +77,7 @@ SINS = [
     ("The toolkit", "toolkit/tool_sets.py", "import vaultwire.toolkit.registry"),
     ("The commands on notes", "cli/vault_commands/wording.py", "import vaultwire.cli.vault_commands.calling"),
     ("The set-up of clients", "client_setup/clients.py", "import vaultwire.client_setup.installing"),
-    ("Rooms import inwards only", "client_setup/places.py", "import vaultwire.app.engine"),
+    ("Rooms import inwards only", "client_setup/clients.py", "import vaultwire.app.engine"),
     ("The service managers", "service/systemd.py", "import vaultwire.service.steps"),
     ("The server", "server/results.py", "import vaultwire.server.workers"),
     ("The server", "server/results.py", "import vaultwire.server.apps.views"),

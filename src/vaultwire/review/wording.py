@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from vaultwire.review.diff.characters import visible
+from vaultwire.review.diff.parts import visible
 from vaultwire.vault.changes.change import FileChange
 from vaultwire.vault.disk.paths import TRASH, lies_in
 
