@@ -21,6 +21,7 @@ from vaultwire.cli.command import CHECK_CODES, NOTES, SETTING_UP, command
 from vaultwire.cli.stdio_client import ServerEndedError, StdioClient
 from vaultwire.cli.terminal import ProgressLine, complain, say, say_data, say_styled
 from vaultwire.cli.vault_commands import calling
+from vaultwire.cli.vault_commands.fixing import fix
 from vaultwire.cli.vault_commands.wording import for_person
 from vaultwire.config import VAULT_VARIABLE, Config, ConfigError, make_config
 from vaultwire.installation import extras, has_extra, how_to_add, installation, running_command
@@ -73,8 +74,6 @@ def check(options: argparse.Namespace) -> int:
         complain(for_person(error.message))
         return calling.NOT_FOUND
     if options.fix:
-        from vaultwire.cli.vault_commands.fixing import fix  # noqa: PLC0415 - only where it is asked for
-
         return fix(options, findings.faults)
     if options.json:
         say_data(json.dumps([_finding_to_json(*fault) for fault in findings.faults], indent=2, ensure_ascii=False))

@@ -9,12 +9,16 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from vaultwire.cli import run_options
 from vaultwire.cli.command import EDITORS, command
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.desk.command_api import KEY_HEADER, NOBODY, PATH, PRIVATE
+from vaultwire.installation import server_command
+from vaultwire.obsidian.plugin_files import PluginFilesError, install_plugin, remove_plugin
+from vaultwire.transports.lock_file import LockFileError, program_file, read_endpoint
 
 # The clients other than Claude Code, by their options.
 _COMPANIONS = {"gemini": "Gemini CLI", "qwen": "Qwen Code"}
@@ -164,9 +168,6 @@ def _in_vault(note: str, vault: str) -> str:
 def _ask(config: Config, command: dict[str, Any]) -> dict[str, Any] | None:
     """Return the server's answer, None if there is no server."""
     import http.client  # noqa: PLC0415 - this module is loaded for every command, here and below
-    from urllib.parse import urlencode  # noqa: PLC0415
-
-    from vaultwire.transports.lock_file import read_endpoint  # noqa: PLC0415
 
     link = read_endpoint(os.path.join(config.state, "editor"), "commands", config.vault)
     if link is None:
@@ -208,12 +209,6 @@ def _add_plugin(parser: argparse.ArgumentParser) -> None:
 )
 def plugin(options: argparse.Namespace) -> int:
     """Do it for each vault and return the exit code: 1 if it failed. Raises ConfigError."""
-    from vaultwire.obsidian.plugin_files import (  # noqa: PLC0415 - 10 ms, which no other command should pay
-        PluginFilesError,
-        install_plugin,
-        remove_plugin,
-    )
-
     config = make_config(options.vault)
     if options.action == "install" and not _note_program(config.state):
         return 1
@@ -235,9 +230,6 @@ def plugin(options: argparse.Namespace) -> int:
 
 def _note_program(state: str) -> bool:
     """Note for the plugin how to start this program, which it does only if the person asks for that; False if it failed."""
-    from vaultwire.installation import server_command  # noqa: PLC0415 - only to install
-    from vaultwire.transports.lock_file import LockFileError, program_file  # noqa: PLC0415 - only to install
-
     try:
         program_file(os.path.join(state, "editor"), server_command()).write()
     except LockFileError as error:

@@ -12,7 +12,7 @@ import sys
 import threading
 from urllib.parse import urlsplit
 
-from vaultwire import app, installation
+from vaultwire import app, distribution, installation
 from vaultwire.app.network_config import NetworkConfig, make_network_config
 from vaultwire.cli import editors, run_options, stdio
 from vaultwire.cli.command import HISTORY, SERVERS, command
@@ -27,12 +27,15 @@ from vaultwire.config import (
     make_config,
     state_folder,
 )
+from vaultwire.desk.access import desk_folder, sign_out
+from vaultwire.service.job import Job, ServiceError
+from vaultwire.transports import listening
 from vaultwire.trust.keys import Keys
 from vaultwire.trust.tokens import Trusted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.service.job import Job, Plan
+    from vaultwire.service.job import Plan
     from vaultwire.transports.relay.connect import Target
 
 
@@ -223,8 +226,6 @@ def _add_service(parser: argparse.ArgumentParser) -> None:
 )
 def service(options: argparse.Namespace) -> int:
     """Do it and return the exit code. Raises ConfigError."""
-    from vaultwire.service.job import ServiceError  # noqa: PLC0415 - urllib and more, which no other command needs
-
     try:
         match options.action:
             case "status":
@@ -275,8 +276,6 @@ def _install_service(options: argparse.Namespace) -> int:
 
 def _check_port(host: str, port: int) -> None:
     """Raise ConfigError if a server cannot have this address."""
-    from vaultwire.transports import listening  # noqa: PLC0415 - as above
-
     try:
         listening.bind(host, port).close()
     except listening.StartError as error:
@@ -326,8 +325,6 @@ def _show_plan(plan: Plan) -> None:
 
 def _job(config: Config, options: argparse.Namespace) -> Job:
     """Return what the service runs. Raises ConfigError for options that make no sense without a person beside it."""
-    from vaultwire.service.job import Job  # noqa: PLC0415 - as above
-
     network_config(config, options)
     if options.port == 0:
         raise ConfigError("a service needs a port that stays: give one with --port, such as 3000")
@@ -401,7 +398,6 @@ def serve_arguments(config: Config, options: argparse.Namespace) -> list[str]:
 
 
 def _plan(system: str, job: Job) -> Plan:
-    from vaultwire import distribution  # noqa: PLC0415 - as above
     from vaultwire.service import launchd, systemd, task_scheduler  # noqa: PLC0415 - as above
 
     home = os.path.expanduser("~")
@@ -414,8 +410,6 @@ def _plan(system: str, job: Job) -> Plan:
 
 def _plan_of_nothing(options: argparse.Namespace) -> Plan:
     """Return a plan for its paths and commands only."""
-    from vaultwire.service.job import Job  # noqa: PLC0415 - as above
-
     state = os.path.dirname(keys_folder())
     log = os.path.join(state, "serve.log") if options.system == "task-scheduler" else ""
     return _plan(options.system, Job(("vaultwire",), {}, (), is_confined=False, url="", state=state, log=log))
@@ -621,8 +615,6 @@ def _show_link(link: str, options: argparse.Namespace, *, is_served: bool) -> No
 
 
 def _sign_out() -> int:
-    from vaultwire.desk.access import desk_folder, sign_out  # noqa: PLC0415 - as above
-
     try:
         count = sign_out(desk_folder(state_folder()))
     except OSError as error:

@@ -6,7 +6,9 @@ over earlier lines, or make it answer as if somebody had typed.
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sys
 import time
 import unicodedata
@@ -49,8 +51,6 @@ def say_data(text: str) -> None:
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
-        import json  # noqa: PLC0415 - for such a terminal only
-
         text = "".join(each if each.isascii() else json.dumps(each)[1:-1] for each in text)
     _print(plain_data(text), to_stderr=False, flush=False)
 
@@ -118,8 +118,6 @@ def has_reader() -> bool:
 
 def width() -> int:
     """Return how many characters fit on a line of the terminal."""
-    import shutil  # noqa: PLC0415 - for a terminal only
-
     return max(shutil.get_terminal_size().columns, _LEAST_COLUMN)
 
 

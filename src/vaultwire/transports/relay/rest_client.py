@@ -6,6 +6,7 @@ The API does not say when the list of tools changes, so it is read every few sec
 from __future__ import annotations
 
 import threading
+from urllib.parse import quote
 
 from vaultwire import __version__
 from vaultwire.protocol import jsonrpc
@@ -118,8 +119,6 @@ class RestMethods:
         return tools
 
     def _call(self, name: str, arguments: JsonObject) -> Answer:
-        from urllib.parse import quote  # noqa: PLC0415 - http.client has loaded it by now
-
         try:
             body = jsonrpc.to_frame({"arguments": arguments})
             status, value = self._exchange("POST", f"/tools/{quote(name, safe='')}/call", body, _CALL_SECONDS)
