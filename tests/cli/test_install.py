@@ -80,9 +80,9 @@ def install(client: str, *options: str) -> int:
 
 def file_of(client: str, home: Path) -> Path:
     from vaultwire.cli.clients import this_system  # noqa: PLC0415
-    from vaultwire.client_setup.clients import find  # noqa: PLC0415
+    from vaultwire.client_setup.clients import find_file  # noqa: PLC0415
 
-    return Path(find(CLIENTS[client], "user", this_system()).path)
+    return Path(find_file(CLIENTS[client], "user", this_system()).path)
 
 
 def servers(client: str, text: str) -> dict[str, Any]:

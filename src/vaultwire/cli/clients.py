@@ -16,13 +16,13 @@ from vaultwire.cli.command import SERVERS, SETTING_UP, command
 from vaultwire.cli.servers import read_key
 from vaultwire.cli.terminal import complain, say, say_data, say_rows, say_styled
 from vaultwire.client_setup import entries, installing
-from vaultwire.client_setup.clients import CLIENTS, SCOPES, Client, Scope, SetupError, System, find
+from vaultwire.client_setup.clients import CLIENTS, SCOPES, Client, Scope, SetupError, System, find_file
 from vaultwire.client_setup.entries import Http
 from vaultwire.config import Config, ConfigError, make_config, state_folder
 from vaultwire.installation import server_command
 
 
-class Wanted(NamedTuple):
+class Setup(NamedTuple):
     """What a command line asks for: the client, the name and data of our entry, and the key if it is in the entry."""
 
     client: Client
@@ -79,41 +79,41 @@ def _add_entry(parser: argparse.ArgumentParser) -> None:
 def client_config(options: argparse.Namespace) -> int:
     """Print the client's entry and return the exit code. Raises ConfigError."""
     try:
-        wanted = read_wanted(options)
+        setup = read_setup(options)
         if options.link:
-            return _print_link(wanted, options)
-        say(f"For {wanted.client.title}. {where(wanted)}", to_stderr=True)
-        say_data(installing.pasted(wanted.client, wanted.name, wanted.entry))
+            return _print_link(setup, options)
+        say(f"For {setup.client.title}. {where(setup)}", to_stderr=True)
+        say_data(installing.pasted(setup.client, setup.name, setup.entry))
     except SetupError as error:
         complain(str(error))
         return 1
-    if options.client == "claude-code" and "command" in wanted.entry:
-        command = " ".join(map(shlex.quote, [wanted.entry["command"], *wanted.entry["args"]]))
-        say(f"Or run: claude mcp add --scope user {wanted.name} -- {command}", to_stderr=True)
-    if wanted.client.is_written:
+    if options.client == "claude-code" and "command" in setup.entry:
+        command = " ".join(map(shlex.quote, [setup.entry["command"], *setup.entry["args"]]))
+        say(f"Or run: claude mcp add --scope user {setup.name} -- {command}", to_stderr=True)
+    if setup.client.is_written:
         say(f"vaultwire install {options.client} does it for you.", to_stderr=True)
-    say(f"Then: {wanted.client.then}", to_stderr=True)
+    say(f"Then: {setup.client.then}", to_stderr=True)
     return 0
 
 
-def where(wanted: Wanted) -> str:
+def where(setup: Setup) -> str:
     """Return where a person puts the entry. Raises SetupError."""
-    if wanted.client.file is None:
-        return wanted.client.by_hand
-    path = find(wanted.client, wanted.scope, this_system()).path
+    if setup.client.file is None:
+        return setup.client.by_hand
+    path = find_file(setup.client, setup.scope, this_system()).path
     return f"Put this into {path}, beside the entries there:"
 
 
-def _print_link(wanted: Wanted, options: argparse.Namespace) -> int:
-    if wanted.secret:
+def _print_link(setup: Setup, options: argparse.Namespace) -> int:
+    if setup.secret:
         raise SetupError("a link with a key in it gives the key to everybody who sees the link: leave --key-file out")
-    say_data(entries.link(wanted.client, wanted.name, wanted.entry))
+    say_data(entries.link(setup.client, setup.name, setup.entry))
     kind = "the address of the server" if options.http else "paths of this computer: it works only here"
-    say(f"Open it in a browser. {wanted.client.title} asks before it adds the server. It has {kind}.", to_stderr=True)
+    say(f"Open it in a browser. {setup.client.title} asks before it adds the server. It has {kind}.", to_stderr=True)
     return 0
 
 
-def read_wanted(options: argparse.Namespace) -> Wanted:
+def read_setup(options: argparse.Namespace) -> Setup:
     """Return what the options of ``add_entry_options`` ask for. Raises SetupError and ConfigError."""
     client = CLIENTS[options.client]
     entries.check_name(options.name)
@@ -121,7 +121,7 @@ def read_wanted(options: argparse.Namespace) -> Wanted:
         if options.key_file or options.key_env:
             raise ConfigError("--key-file and --key-env are for a server over HTTP: give --http URL, too")
         entry = entry_for(client, make_config(**run_options.read_all(options)), options.name)
-        return Wanted(client, options.name, options.scope, entry)
+        return Setup(client, options.name, options.scope, entry)
     server = _read_http(options)
     entry = entries.http_entry(client, options.name, server, server_command())
     secret = server.key if client.http is not None else ""
@@ -129,7 +129,7 @@ def read_wanted(options: argparse.Namespace) -> Wanted:
         raise ConfigError(
             "--key-file would put the key into a file of the project, which others get, too: use --key-env VARIABLE"
         )
-    return Wanted(client, options.name, options.scope, entry, secret)
+    return Setup(client, options.name, options.scope, entry, secret)
 
 
 def _read_http(options: argparse.Namespace) -> Http:
@@ -155,11 +155,6 @@ def _read_http(options: argparse.Namespace) -> Http:
 def entry_for(client: Client, config: Config, name: str) -> dict[str, Any]:
     """Return the entry that starts a server with these settings."""
     return entries.stdio_entry(client, name, [*server_command(), *_options(config)])
-
-
-def entry(client: str, config: Config) -> str:
-    """Return the text to paste for a client."""
-    return installing.pasted(CLIENTS[client], "vaultwire", entry_for(CLIENTS[client], config, "vaultwire"))
 
 
 def this_system() -> System:
@@ -219,21 +214,21 @@ def install(options: argparse.Namespace) -> int:
 
 
 def _install(options: argparse.Namespace) -> int:
-    wanted = read_wanted(options)
-    client = wanted.client
+    setup = read_setup(options)
+    client = setup.client
     if not client.is_written:
-        say(f"vaultwire writes no file of {client.title}. {where(wanted)}", to_stderr=True)
-        say_data(installing.pasted(client, wanted.name, wanted.entry))
+        say(f"vaultwire writes no file of {client.title}. {where(setup)}", to_stderr=True)
+        say_data(installing.pasted(client, setup.name, setup.entry))
         return 1
-    found = find(client, wanted.scope, this_system())
-    if not found.is_installed and not options.force:
+    file = find_file(client, setup.scope, this_system())
+    if not file.is_installed and not options.force:
         raise SetupError(
-            f"{client.title} seems not to be installed here: there is neither {found.path} nor a folder for it. "
+            f"{client.title} seems not to be installed here: there is neither {file.path} nor a folder for it. "
             "Start it once, or give --force"
         )
-    change = installing.plan(client, found.path, wanted.name, wanted.entry, secret=wanted.secret)
+    change = installing.plan(client, file.path, setup.name, setup.entry, secret=setup.secret)
     if not change.changes:
-        say(f"Nothing to change: {found.path} has this entry.")
+        say(f"Nothing to change: {file.path} has this entry.")
         return 0
     _show(change)
     if options.dry_run:
@@ -241,10 +236,10 @@ def _install(options: argparse.Namespace) -> int:
         return 0
     state = state_folder()
     record = installing.carry_out(change, state)
-    say("", f"Written: {found.path}")
+    say("", f"Written: {file.path}")
     if record.had_file:
         say(f"The file as it was before: {record.copy}")
-    if wanted.secret:
+    if setup.secret:
         say("The file holds the key. Only you can read it.")
     say(f"Undo: vaultwire install {_again(options)} --undo", f"Now: {client.then}")
     return 0
@@ -255,11 +250,11 @@ def _undo(options: argparse.Namespace) -> int:
     entries.check_name(options.name)
     if not client.is_written:
         raise SetupError(f"vaultwire writes no file of {client.title}: take the entry out by hand")
-    found = find(client, options.scope, this_system())
+    file = find_file(client, options.scope, this_system())
     state = state_folder()
-    change = installing.plan_undo(client, found.path, options.name, state)
+    change = installing.plan_undo(client, file.path, options.name, state)
     if not change.changes:
-        say(f"Nothing to undo: {found.path} has no entry named {options.name}.")
+        say(f"Nothing to undo: {file.path} has no entry named {options.name}.")
         if change.undone is not None and change.undone.had_file:
             say(f"The file as it was before the installation: {change.undone.copy}")
     else:
@@ -272,7 +267,7 @@ def _undo(options: argparse.Namespace) -> int:
         gone = change.after is None
         say(
             "",
-            f"{'Deleted, because it was not there before' if gone else 'Written'}: {found.path}",
+            f"{'Deleted, because it was not there before' if gone else 'Written'}: {file.path}",
             f"Now: {client.then}",
         )
     return 0
@@ -304,8 +299,8 @@ def _list_clients(name: str) -> int:
 
 def _state_of(client: Client, name: str, system: System) -> tuple[str, str]:
     if not client.is_written:
-        return client.by_hand or find(client, "user", system).path, "by hand"
-    found = find(client, "user", system)
-    if installing.found_entry(client, found.path, name):
-        return found.path, "has vaultwire"
-    return found.path, "installed" if found.is_installed else "not found"
+        return client.by_hand or find_file(client, "user", system).path, "by hand"
+    file = find_file(client, "user", system)
+    if installing.has_entry(client, file.path, name):
+        return file.path, "has vaultwire"
+    return file.path, "installed" if file.is_installed else "not found"

@@ -341,14 +341,14 @@ class System(NamedTuple):
     """The working directory: the project."""
 
 
-class Found(NamedTuple):
+class ClientFile(NamedTuple):
     """A client's file: its path, and whether the client seems to be installed here."""
 
     path: str
     is_installed: bool
 
 
-def find(client: Client, scope: Scope, system: System) -> Found:
+def find_file(client: Client, scope: Scope, system: System) -> ClientFile:
     """Return where the file of a client is, or would be. Raises SetupError if the client has none of this scope."""
     if client.file is None:
         raise SetupError(f"{client.title} has no file that another program may write")
@@ -361,9 +361,9 @@ def find(client: Client, scope: Scope, system: System) -> Found:
         folder = os.path.join(os.path.realpath(system.folder), "")
         if not os.path.realpath(path).startswith(folder):  # a project may come from somebody else
             raise SetupError(f"{path} is a link that leads out of the project, to {os.path.realpath(path)}")
-        return Found(path, is_installed=True)
+        return ClientFile(path, is_installed=True)
     path = shown_path(client, system)
-    return Found(path, any(_matches(sign, system) for sign in _of(client.signs, system)))
+    return ClientFile(path, any(_matches(sign, system) for sign in _of(client.signs, system)))
 
 
 def shown_path(client: Client, system: System) -> str:

@@ -50,7 +50,7 @@ class Plan(NamedTuple):
         ]
 
 
-def _shown(client: Client, name: str, entry: Any) -> list[str]:
+def _in_lines(client: Client, name: str, entry: Any) -> list[str]:
     """Return an entry as lines without keys: nothing of what a person added (``env``) but names, numbers and switches."""
     if entry is None:
         return []
@@ -106,7 +106,7 @@ def plan(client: Client, path: str, name: str, entry: Mapping[str, Any], *, secr
     except SetupError as error:
         raise SetupError(f"{path}: {error}. Nothing was changed") from None
     after = before.data if before.data is not None and text == before.text else before.with_text(text)
-    shown = _shown(client, name, old), _shown(client, name, new)
+    shown = _in_lines(client, name, old), _in_lines(client, name, new)
     return Plan(path, name, before, after, shown, private=bool(secret))
 
 
@@ -122,7 +122,10 @@ def plan_undo(client: Client, path: str, name: str, state: str) -> Plan:
     except (OSError, UnicodeDecodeError):
         record, old = None, Content(None, "")
     if record is not None and now.data is not None and client_files.digest(now.data) == record.written:
-        shown = _shown(client, name, _entry_of(client, name, now)), _shown(client, name, _entry_of(client, name, old))
+        shown = (
+            _in_lines(client, name, _entry_of(client, name, now)),
+            _in_lines(client, name, _entry_of(client, name, old)),
+        )
         return Plan(path, name, now, old.data, shown, undone=record)
     try:
         data = edits.read(now.text, client.form)
@@ -140,7 +143,7 @@ def plan_undo(client: Client, path: str, name: str, state: str) -> Plan:
     except SetupError as error:
         words = f"not valid {_LANGUAGE[client.form]}: {error}" if isinstance(error, BrokenFileError) else str(error)
         raise SetupError(f"{path}: {words}. Nothing was changed") from None
-    shown = _shown(client, name, entry), _shown(client, name, before if isinstance(before, dict) else None)
+    shown = _in_lines(client, name, entry), _in_lines(client, name, before if isinstance(before, dict) else None)
     return Plan(path, name, now, now.with_text(text), shown, undone=record)
 
 
@@ -198,7 +201,7 @@ def _content(data: bytes | None) -> Content:
     return Content(data, "" if data is None else data.decode("utf-8").removeprefix("\ufeff"))
 
 
-def found_entry(client: Client, path: str, name: str) -> bool:
+def has_entry(client: Client, path: str, name: str) -> bool:
     """Tell whether a client's file has our entry; a file that cannot be read has none."""
     try:
         return _entry_of(client, name, client_files.read(path)) is not None
