@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Some container images set it; then every start would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit platforms conformance clients artefacts claude-code codex openapi browser plugin plugin-js docs pictures \
+.PHONY: demo test check unit platforms conformance clients artefacts claude-code codex openapi browser plugin plugin-js views-js docs pictures \
 	container systemd workflows release install-test bench soak mutants generate format hooks clean
 
 demo: $(VENV)/.installed
@@ -129,6 +129,10 @@ plugin-js: $(VENV)/plugin/.installed
 	npm run --prefix $(VENV)/plugin/build --silent check
 	npm run --prefix $(VENV)/plugin/build --silent build
 	cp $(VENV)/plugin/build/main.js src/vaultwire/obsidian/plugin/main.js
+
+# The scripts of the views inside clients, from server/apps/page and the desk's modules. They are kept in git for the same reason.
+views-js: $(VENV)/plugin/.installed
+	NODE_PATH=$(VENV)/plugin/node_modules node scripts/bundle_views.cjs src/vaultwire/server/apps/bundled
 
 $(VENV)/plugin/.installed: $(VENV)/.developing tests/plugin/package.json tests/plugin/package-lock.json
 	mkdir -p $(VENV)/plugin

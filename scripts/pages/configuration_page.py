@@ -23,8 +23,8 @@ from scripts.pages.error_codes import ERROR_CODES
 
 from vaultwire.cli import run_options
 from vaultwire.cli.command import GROUPS, in_group
-from vaultwire.cli.command_spec import CommandSpec, Taken, specs_of
 from vaultwire.cli.commands import make_parser
+from vaultwire.cli.completion import CommandSpec, Taken, specs_of
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
 
 _INTRODUCTION = """\

@@ -13,7 +13,7 @@ import pytest
 from support.behind import Relay
 from support.serving import PATIENCE, Serving
 from support.vaults import write_vault
-from vaultwire.cli.connect import make_target
+from vaultwire.cli.servers import make_target
 from vaultwire.config import ConfigError
 
 

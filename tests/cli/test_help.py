@@ -15,10 +15,9 @@ from scripts.pages.configuration_page import page_text as configuration_page
 
 from support.command_line import run_command
 from vaultwire.cli.command import COMMANDS, GROUPS, NOTES, command
-from vaultwire.cli.command_spec import specs_of
 from vaultwire.cli.commands import make_parser
 from vaultwire.cli.commands import run as run_line
-from vaultwire.cli.shell_completion import script
+from vaultwire.cli.completion import script, specs_of
 from vaultwire.toolkit.catalog import load_catalog
 
 ROOT = Path(__file__).resolve().parents[2]

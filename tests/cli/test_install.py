@@ -79,10 +79,10 @@ def install(client: str, *options: str) -> int:
 
 
 def file_of(client: str, home: Path) -> Path:
-    from vaultwire.cli.client_config import this_system  # noqa: PLC0415
-    from vaultwire.client_setup.places import find  # noqa: PLC0415
+    from vaultwire.cli.clients import this_system  # noqa: PLC0415
+    from vaultwire.client_setup.clients import find_file  # noqa: PLC0415
 
-    return Path(find(CLIENTS[client], "user", this_system()).path)
+    return Path(find_file(CLIENTS[client], "user", this_system()).path)
 
 
 def servers(client: str, text: str) -> dict[str, Any]:
@@ -229,11 +229,11 @@ def test_undo_keeps_the_copy_if_the_client_has_lost_its_file(home: Path, capsys:
 
 
 def test_an_installation_waits_for_another_one(home: Path) -> None:
-    from vaultwire.client_setup import records  # noqa: PLC0415
+    from vaultwire.client_setup import client_files  # noqa: PLC0415
 
     file_of("cursor", home).write_text("{}")
     command = [sys.executable, "-m", "vaultwire", "install", "cursor", "--vault", "Notes"]
-    with records.locked(str(home.parent / "state")):
+    with client_files.locked(str(home.parent / "state")):
         waiting = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert waiting.stdout is not None
         while '+      "command"' not in waiting.stdout.readline():
@@ -541,7 +541,7 @@ def test_opencode_keeps_the_form_of_its_file(home: Path) -> None:
 
 def test_a_file_that_changes_meanwhile_is_not_overwritten(home: Path) -> None:
     from vaultwire.client_setup import client_files  # noqa: PLC0415
-    from vaultwire.client_setup.problems import SetupError  # noqa: PLC0415
+    from vaultwire.client_setup.clients import SetupError  # noqa: PLC0415
 
     path = file_of("cursor", home)
     path.write_text("{}")

@@ -12,7 +12,8 @@ import pytest
 
 from support.vaults import write_vault
 from support.wire import envelope
-from vaultwire.cli import client_config
+from vaultwire.cli import clients
+from vaultwire.client_setup.clients import CLIENTS
 from vaultwire.config import ConfigError, make_config
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "prompts/list", "params": {"_meta": envelope()}}
@@ -74,6 +75,5 @@ def test_a_folder_is_kept_with_slashes_between_its_parts(vault: Path) -> None:
 
 
 def test_a_clients_entry_names_the_folder(vault: Path) -> None:
-    entry = json.loads(client_config.entry("cursor", make_config(str(vault), prompts="My prompts")))
-    arguments = entry["mcpServers"]["vaultwire"]["args"]
-    assert arguments == ["stdio", "--vault", str(vault), "--prompts", "My prompts"]
+    entry = clients.entry_for(CLIENTS["cursor"], make_config(str(vault), prompts="My prompts"), "vaultwire")
+    assert entry["args"] == ["stdio", "--vault", str(vault), "--prompts", "My prompts"]

@@ -568,7 +568,7 @@ def test_check_is_coloured_at_a_terminal_only(run: Run, show: Show, vault: Path)
 # ---------------------------------------------------------------------- progress
 
 # Every report is shown, however quick the computer is.
-AT_ONCE = "from vaultwire.cli import progress; progress._FIRST_SECONDS = progress._EVERY_SECONDS = 0"
+AT_ONCE = "from vaultwire.cli import terminal; terminal._FIRST_SECONDS = terminal._EVERY_SECONDS = 0"
 
 
 @pytest.mark.parametrize(
@@ -594,7 +594,7 @@ def test_long_work_says_how_far_it_is_and_leaves_nothing_of_it(
 # A real signal at the moment at which work is reported: decided by nobody's clock.
 CTRL_C = """
 import os, signal
-from vaultwire.cli.progress import ProgressLine
+from vaultwire.cli.terminal import ProgressLine
 ProgressLine.report = lambda *_: os.kill(os.getpid(), signal.SIGINT)
 """
 

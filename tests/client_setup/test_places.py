@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultwire.client_setup.clients import CLIENTS
-from vaultwire.client_setup.places import System, find
-from vaultwire.client_setup.problems import SetupError
+from vaultwire.client_setup.clients import CLIENTS, SetupError, System, find_file
 
 ON_LINUX = {
     "claude-desktop": ".config/Claude/claude_desktop_config.json",
@@ -60,7 +58,9 @@ def system(platform: str, home: Path, **environment: str) -> System:
 
 @pytest.mark.parametrize(("platform", "paths"), [("linux", ON_LINUX), ("darwin", ON_MAC), ("win32", ON_WINDOWS)])
 def test_each_client_has_its_file_on_each_system(platform: str, paths: dict[str, str], tmp_path: Path) -> None:
-    found = {name: find(client, "user", system(platform, tmp_path)) for name, client in CLIENTS.items() if client.file}
+    found = {
+        name: find_file(client, "user", system(platform, tmp_path)) for name, client in CLIENTS.items() if client.file
+    }
     assert {name: Path(each.path) for name, each in found.items()} == {
         name: tmp_path / path for name, path in paths.items()
     }
@@ -71,9 +71,9 @@ def test_a_project_has_files_of_its_own(tmp_path: Path) -> None:
     here = system("linux", tmp_path)
     assert {name for name, client in CLIENTS.items() if client.project} == IN_A_PROJECT.keys()
     for name, path in IN_A_PROJECT.items():
-        assert find(CLIENTS[name], "project", here) == (str(tmp_path / "project" / path), True)
+        assert find_file(CLIENTS[name], "project", here) == (str(tmp_path / "project" / path), True)
     with pytest.raises(SetupError, match="Leave --scope out"):
-        find(CLIENTS["claude-desktop"], "project", here)
+        find_file(CLIENTS["claude-desktop"], "project", here)
 
 
 def test_the_package_of_claude_desktop_wins_over_the_usual_folder(tmp_path: Path) -> None:
@@ -81,16 +81,16 @@ def test_the_package_of_claude_desktop_wins_over_the_usual_folder(tmp_path: Path
     here = system("win32", tmp_path, LOCALAPPDATA=str(tmp_path / "Lo[c]al"), APPDATA=str(tmp_path / "Roaming"))
     usual = tmp_path / "Roaming" / "Claude" / "claude_desktop_config.json"
     usual.parent.mkdir(parents=True)
-    assert find(client, "user", here) == (str(usual), True)
+    assert find_file(client, "user", here) == (str(usual), True)
     usual.write_text("{}")
     package = tmp_path / "Lo[c]al" / "Packages" / "Claude_pzs8sxrjxfjjc"
     package.mkdir(parents=True)
     packaged = package / "LocalCache" / "Roaming" / "Claude" / "claude_desktop_config.json"
-    assert find(client, "user", here) == (str(packaged), True)
+    assert find_file(client, "user", here) == (str(packaged), True)
     packaged.parent.mkdir(parents=True)
     packaged.write_text("{}")
     (tmp_path / "Lo[c]al" / "Packages" / "Claude_other").mkdir()
-    assert find(client, "user", here).path == str(packaged)
+    assert find_file(client, "user", here).path == str(packaged)
 
 
 def test_variables_of_the_environment_lead_to_other_folders(tmp_path: Path) -> None:
@@ -102,19 +102,19 @@ def test_variables_of_the_environment_lead_to_other_folders(tmp_path: Path) -> N
     }
     for name, (variable, path) in given.items():
         here = system("linux", tmp_path, **{variable: str(tmp_path / "else")})
-        assert find(CLIENTS[name], "user", here).path == str(tmp_path / "else" / path)
+        assert find_file(CLIENTS[name], "user", here).path == str(tmp_path / "else" / path)
         ignored = system("linux", tmp_path, **{variable: "not/absolute"})
-        assert find(CLIENTS[name], "user", ignored).path == str(tmp_path / ON_LINUX[name])
+        assert find_file(CLIENTS[name], "user", ignored).path == str(tmp_path / ON_LINUX[name])
 
 
 def test_of_two_files_the_one_that_exists_counts(tmp_path: Path) -> None:
     folder = tmp_path / ".config" / "opencode"
     folder.mkdir(parents=True)
     (folder / "opencode.jsonc").write_text("{}")
-    assert find(CLIENTS["opencode"], "user", system("linux", tmp_path)) == (str(folder / "opencode.jsonc"), True)
+    assert find_file(CLIENTS["opencode"], "user", system("linux", tmp_path)) == (str(folder / "opencode.jsonc"), True)
 
 
 def test_a_client_is_installed_where_its_folder_is(tmp_path: Path) -> None:
     os.makedirs(tmp_path / ".gemini" / "antigravity")
-    assert find(CLIENTS["antigravity"], "user", system("darwin", tmp_path)).is_installed
-    assert not find(CLIENTS["windsurf"], "user", system("darwin", tmp_path)).is_installed
+    assert find_file(CLIENTS["antigravity"], "user", system("darwin", tmp_path)).is_installed
+    assert not find_file(CLIENTS["windsurf"], "user", system("darwin", tmp_path)).is_installed

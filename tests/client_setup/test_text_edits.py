@@ -9,9 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from vaultwire.client_setup import formats
-from vaultwire.client_setup.clients import Format
-from vaultwire.client_setup.problems import BrokenFileError, NotEditableError, SetupError
+from vaultwire.client_setup import edits
+from vaultwire.client_setup.clients import BrokenFileError, Format, NotEditableError, SetupError
 
 ENTRY = {"command": "/opt/my programs/vaultwire", "args": ["stdio", "--vault", 'C:\\No"tes é 🌱']}
 OTHER = {"command": "uvx", "args": ["vaultwire", "stdio"]}
@@ -59,17 +58,15 @@ def json_files(draw: st.DrawFn, *, comments: bool) -> str:
 
 def is_put_in_and_taken_out(text: str, form: Format, keys: tuple[str, ...]) -> None:
     """Check the round trip, and that the text around the entry is the old one."""
-    before = formats.read(text, form)
-    new = formats.with_entry(text, form, keys, ENTRY)
-    assert formats.entry_in(formats.read(new, form), keys) == ENTRY
+    before = edits.read(text, form)
+    new = edits.with_entry(text, form, keys, ENTRY)
+    assert edits.entry_in(edits.read(new, form), keys) == ENTRY
     assert is_part_of(text, new)
-    renewed = formats.with_entry(new, form, keys, OTHER)
-    made = sum(formats.entry_in(before, keys[:depth]) is None for depth in range(1, len(keys)))
+    renewed = edits.with_entry(new, form, keys, OTHER)
+    made = sum(edits.entry_in(before, keys[:depth]) is None for depth in range(1, len(keys)))
     for each in (new, renewed):
-        old = formats.without_entry(each, form, keys, containers=made)
-        if (
-            not before or formats.entry_in(before, keys[:-1]) == {}
-        ):  # braces without anything between them keep no layout
+        old = edits.without_entry(each, form, keys, containers=made)
+        if not before or edits.entry_in(before, keys[:-1]) == {}:  # braces without anything between them keep no layout
             assert "".join(old.split()) == "".join(text.split())
         else:
             assert old == text
@@ -94,9 +91,9 @@ def test_an_entry_goes_into_json_with_comments_and_out_again(text: str) -> None:
 @given(json_files(comments=True), json_files(comments=True))
 def test_entries_of_others_that_come_later_stay(text: str, other: str) -> None:
     keys = ("mcpServers", "vaultwire")
-    new = formats.with_entry(formats.with_entry(text, "jsonc", keys, ENTRY), "jsonc", ("mcpServers", "late"), OTHER)
-    old = formats.without_entry(new, "jsonc", keys)
-    assert formats.entry_in(formats.read(old, "jsonc"), ("mcpServers", "late")) == OTHER
+    new = edits.with_entry(edits.with_entry(text, "jsonc", keys, ENTRY), "jsonc", ("mcpServers", "late"), OTHER)
+    old = edits.without_entry(new, "jsonc", keys)
+    assert edits.entry_in(edits.read(old, "jsonc"), ("mcpServers", "late")) == OTHER
     assert is_part_of("".join(old.split()), "".join(new.split()))
 
 
@@ -131,17 +128,17 @@ def toml_files(draw: st.DrawFn) -> str:
 @given(toml_files())
 def test_a_table_goes_into_toml_and_out_again(text: str) -> None:
     try:
-        before = formats.read(text, "toml")
+        before = edits.read(text, "toml")
     except BrokenFileError:
         assume(False)
     keys = ("mcp_servers", "vaultwire")
-    new = formats.with_entry(text, "toml", keys, ENTRY)
+    new = edits.with_entry(text, "toml", keys, ENTRY)
     assert new.startswith(text)
-    renewed = formats.with_entry(new, "toml", keys, OTHER)
-    assert formats.with_entry(renewed, "toml", keys, ENTRY) == new
-    assert formats.without_entry(new, "toml", keys) == text
-    assert formats.entry_in(formats.read(new, "toml"), keys) == ENTRY
-    assert before == formats.read(text, "toml")
+    renewed = edits.with_entry(new, "toml", keys, OTHER)
+    assert edits.with_entry(renewed, "toml", keys, ENTRY) == new
+    assert edits.without_entry(new, "toml", keys) == text
+    assert edits.entry_in(edits.read(new, "toml"), keys) == ENTRY
+    assert before == edits.read(text, "toml")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +155,7 @@ def test_a_table_goes_into_toml_and_out_again(text: str) -> None:
 )
 def test_a_broken_file_is_refused_with_its_line_and_column(form: Format, text: str, line: int, column: int) -> None:
     with pytest.raises(BrokenFileError) as error:
-        formats.with_entry(text, form, ("servers", "vaultwire"), ENTRY)
+        edits.with_entry(text, form, ("servers", "vaultwire"), ENTRY)
     assert (error.value.line, error.value.column) == (line, column)
     assert str(error.value).startswith(f"line {line}, column {column}: ")
 
@@ -179,34 +176,34 @@ def test_a_broken_file_is_refused_with_its_line_and_column(form: Format, text: s
 )
 def test_a_form_that_only_a_person_can_change_is_refused(form: Format, text: str) -> None:
     with pytest.raises(NotEditableError):
-        formats.with_entry(text, form, ("servers", "vaultwire"), ENTRY)
+        edits.with_entry(text, form, ("servers", "vaultwire"), ENTRY)
 
 
 @pytest.mark.parametrize(("form", "text"), [("json", "[]"), ("jsonc", "1")])
 def test_a_file_without_names_is_refused(form: Format, text: str) -> None:
     with pytest.raises(SetupError, match="must have names with values"):
-        formats.with_entry(text, form, ("servers", "vaultwire"), ENTRY)
+        edits.with_entry(text, form, ("servers", "vaultwire"), ENTRY)
 
 
 def test_values_nested_without_end_are_refused() -> None:
     for form, text in (("json", "[" * 100_000), ("jsonc", '{"a":' * 100_000), ("toml", "a = " + "[" * 100_000)):
         with pytest.raises(BrokenFileError):
-            formats.read(text, form)  # type: ignore[arg-type] # the loop's texts are formats
+            edits.read(text, form)  # type: ignore[arg-type] # the loop's texts are formats
 
 
 def test_the_layout_of_a_file_is_kept() -> None:
     text = '{\n\t"mcpServers": {\n\t\t"a": {"command": "x"}, // mine\n\t},\n}\n'
-    assert formats.with_entry(text, "jsonc", ("mcpServers", "vaultwire"), {"command": "v", "args": []}) == (
+    assert edits.with_entry(text, "jsonc", ("mcpServers", "vaultwire"), {"command": "v", "args": []}) == (
         '{\n\t"mcpServers": {\n\t\t"a": {"command": "x"}, // mine\n'
         '\t\t"vaultwire": {\n\t\t\t"command": "v",\n\t\t\t"args": []\n\t\t},\n\t},\n}\n'
     )
-    assert formats.with_entry('{"a":{}}', "json", ("a", "v"), {"b": "c"}) == '{"a":{"v":{"b":"c"}}}'
+    assert edits.with_entry('{"a":{}}', "json", ("a", "v"), {"b": "c"}) == '{"a":{"v":{"b":"c"}}}'
 
 
 def test_keys_of_a_table_that_are_the_persons_own_stay() -> None:
     text = '[mcp_servers.vaultwire] # mine\nenabled = true\ncommand = "old" # gone\nargs = ["a"] # ]\n# last\n'
     text += '[mcp_servers.vaultwire.env]\nA = "b"\n[mcp_servers.vaultwire.http_headers]\nB = "c"\n[z]\n'
-    new = formats.with_entry(text, "toml", ("mcp_servers", "vaultwire"), {**OTHER, "enabled": True, "env": {"A": "b"}})
+    new = edits.with_entry(text, "toml", ("mcp_servers", "vaultwire"), {**OTHER, "enabled": True, "env": {"A": "b"}})
     assert new == (
         '[mcp_servers.vaultwire] # mine\ncommand = "uvx"\nargs = ["vaultwire", "stdio"]\nenabled = true\n# last\n'
         '[mcp_servers.vaultwire.env]\nA = "b"\n[z]\n'
@@ -216,10 +213,10 @@ def test_keys_of_a_table_that_are_the_persons_own_stay() -> None:
 def test_usual_settings_of_zed_are_edited_as_a_person_would() -> None:
     text = '// Zed settings\n//\n// see: https://zed.dev\n{\n  "ui_font_size": 16,\n'
     text += '  "theme": { "mode": "system" }, // mine\n}\n'
-    new = formats.with_entry(text, "jsonc", ("context_servers", "vaultwire"), {"command": "v"})
+    new = edits.with_entry(text, "jsonc", ("context_servers", "vaultwire"), {"command": "v"})
     added = '  "context_servers": {\n    "vaultwire": {\n      "command": "v"\n    }\n  },\n'
     assert new == text.removesuffix("}\n") + added + "}\n"
-    assert formats.without_entry(new, "jsonc", ("context_servers", "vaultwire"), containers=1) == text
+    assert edits.without_entry(new, "jsonc", ("context_servers", "vaultwire"), containers=1) == text
 
 
 @pytest.mark.parametrize(
@@ -231,6 +228,6 @@ def test_usual_settings_of_zed_are_edited_as_a_person_would() -> None:
     ],
 )
 def test_a_line_comment_before_a_removed_member_does_not_swallow_what_follows(text: str, expected: object) -> None:
-    new = formats.without_entry(text, "jsonc", ("a", "x"))
-    assert formats.read(new, "jsonc") == expected
+    new = edits.without_entry(text, "jsonc", ("a", "x"))
+    assert edits.read(new, "jsonc") == expected
     assert "// first" in new

@@ -27,8 +27,8 @@ from scripts.pages.error_codes import ERROR_CODES
 from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire import config
-from vaultwire.cli.command_spec import specs_of
 from vaultwire.cli.commands import make_parser
+from vaultwire.cli.completion import specs_of
 from vaultwire.trust.policy_file import TABLES
 from vaultwire.trust.policy_rules import ReviewRule
 from vaultwire.vault.settings.obsidian_settings import KEYS

@@ -78,11 +78,11 @@ SINS = [
     ("The toolkit", "toolkit/catalog.py", "import vaultwire.toolkit.registry"),
     ("The commands on notes", "cli/vault_commands/wording.py", "import vaultwire.cli.vault_commands.calling"),
     ("The set-up of clients", "client_setup/clients.py", "import vaultwire.client_setup.installing"),
-    ("Rooms import inwards only", "client_setup/places.py", "import vaultwire.app.engine"),
+    ("Rooms import inwards only", "client_setup/clients.py", "import vaultwire.app.engine"),
     ("The service managers", "service/managers.py", "import vaultwire.service.steps"),
     ("The server", "server/results.py", "import vaultwire.server.workers"),
     ("The server", "server/results.py", "import vaultwire.server.apps.views"),
-    ("Views inside clients", "server/apps/composer.py", "import vaultwire.server.apps.pages"),
+    ("Views inside clients", "server/apps/extension.py", "import vaultwire.server.apps.pages"),
     (
         "Only tools and those who list or run them know the toolkit",
         "trust/policy.py",

@@ -28,14 +28,13 @@ ONLY = {
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
     # desk/answers.py: the page of the desk.
     # server/apps/pages.py: the modules of the desk's page, for views inside clients.
-    # cli/connect.py: the key to show a server, from a file the person names.
+    # cli/servers.py: the key to show a server, from a file the person names; the log of a run without a terminal (--log-file).
     # cli/vault_commands/any_tool.py: the text of an argument, from a file the person names.
     # obsidian/plugin_files.py: the companion plugin, into the settings of the person's Obsidian.
     # vault/disk/file_operations.py: private files of the program: where it runs, cookies of the desk, files for clients.
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
     # vault/guides.py: one note before the first answer, without the engine.
     # client_setup/: the settings of clients, and copies of them in the state folder.
-    # cli/serve.py: the log of a run that has no terminal (--log-file).
     # service/steps.py: the file that tells the system's service manager of our server.
     # vault/disk/file_operations.py, vault/disk/watch.py: also what Linux says of mounts and limits below /proc.
     "open": (
@@ -56,12 +55,10 @@ ONLY = {
         "server/apps/pages.py",
         "obsidian/known_vaults.py",
         "service/steps.py",
-        "cli/connect.py",
         "cli/demo.py",
-        "cli/serve.py",
+        "cli/servers.py",
         "cli/vault_commands/any_tool.py",
         "client_setup/client_files.py",
-        "client_setup/records.py",
     ),
     "os.open": (
         "vault/disk/files.py",
@@ -71,7 +68,7 @@ ONLY = {
         "vault/holding/",
         "trust/keys.py",
         "trust/audit.py",
-        "client_setup/records.py",
+        "client_setup/client_files.py",
         "transports/stdio.py",
         "obsidian/plugin_files.py",
         "cli/commands.py",

@@ -65,6 +65,16 @@ def test_the_manifest_follows_the_rules_of_the_directory() -> None:
     assert MANIFEST["authorUrl"] == REPOSITORY.rpartition("/")[0]  # not the plugin's repository, nor Obsidian's site
 
 
+@needs_npm
+def test_the_scripts_of_the_views_are_made_from_the_modules_here(tmp_path: Path) -> None:
+    assert MODULES is not None
+    bundle = ["node", str(ROOT / "scripts" / "bundle_views.cjs"), str(tmp_path)]
+    subprocess.run(bundle, env={**os.environ, "NODE_PATH": MODULES}, check=True)
+    kept = ROOT / "src" / "vaultwire" / "server" / "apps" / "bundled"
+    made = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    assert made == {path.name: path.read_text(encoding="utf-8") for path in kept.iterdir()}, "run make views-js"
+
+
 def test_the_version_is_in_the_list_of_versions_with_the_app_that_it_needs() -> None:
     versions = json.loads((SOURCE / "versions.json").read_text(encoding="utf-8"))
     assert versions[MANIFEST["version"]] == MANIFEST["minAppVersion"]

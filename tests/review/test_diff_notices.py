@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultwire.review.diff import file_diff
-from vaultwire.review.diff.characters import hidden_in, name_of, visible
+from vaultwire.review.diff.parts import hidden_in, name_of, visible
 
 
 def notices(before: str | bytes, after: str | bytes, path: str = "Note.md") -> dict[str, tuple[int, str]]:

@@ -12,16 +12,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vaultwire.review.glance.allowed import (
+from vaultwire.review.glance.rendering import (
     CLASSES,
     ELEMENTS,
     MAX_DEPTH,
     MAX_NODES,
+    MAX_TEXT,
     REST,
     is_allowed_address,
     only_allowed,
+    to_tree,
 )
-from vaultwire.review.glance.rendering import MAX_TEXT, to_tree
 
 DOCS = Path(__file__).parents[2] / "docs"
 # VAULTWIRE_REAL_VAULT=FOLDER names a vault of people besides the project's own pages.

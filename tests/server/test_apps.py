@@ -11,55 +11,13 @@ import pytest
 
 from support.vaults import open_vault, write_vault
 from vaultwire.server.apps import view_data
-from vaultwire.server.apps.composer import ComposeError, compose, escaped
 from vaultwire.server.apps.extension import VIEWS
-from vaultwire.server.apps.pages import page_of
+from vaultwire.server.apps.pages import escaped, page_of
 from vaultwire.server.apps.view_data import ViewData, smaller
 from vaultwire.server.vaults import Vaults
 from vaultwire.vault.changes.change import Author, Write
 from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.vault import Vault
-
-
-def composed(instead: dict[str, str] | None = None, **modules: str) -> str:
-    return compose("main.js", lambda path: modules[path.removesuffix(".js").replace("/", "_")], instead or {})
-
-
-def test_a_module_comes_once_and_before_those_that_import_it() -> None:
-    script = composed(
-        main='import { a } from "./sub/a.js";\nimport {\n  b as c,\n} from "./b.js";\na(c);\n',
-        sub_a='import { b } from "../b.js";\nexport function a() { return b; }\n',
-        b="const x = 1;\nexport { x as b };\n",
-    )
-    assert script.index("const x = 1") < script.index("function a()") < script.index("a(c);")
-    assert script.count("const x = 1") == 1
-    assert "import" not in script
-    assert "export" not in script
-    assert "const { b: c } =" in script
-
-
-def test_a_module_stands_in_for_another() -> None:
-    script = composed(
-        {"net.js": "none.js"}, main='import { get } from "./net.js";\nget();\n', none="export const get = 1;\n"
-    )
-    assert "get: get" in script
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'import x from "./b.js";',
-        'import * as x from "./b.js";',
-        'const x = await import("./b.js");',
-        "export default 1;",
-        "export let x = 1;",
-        'export * from "./b.js";',
-        'import { x } from "./main.js";',
-    ],
-)
-def test_another_form_of_import_or_export_is_an_error(text: str) -> None:
-    with pytest.raises(ComposeError, match=r"main\.js"):
-        composed(main=f"{text}\n", b="export const x = 1;\n")
 
 
 def test_no_text_of_a_script_ends_its_element() -> None:

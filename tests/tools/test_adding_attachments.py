@@ -15,7 +15,7 @@ from support.calls import DESCRIPTIONS, call, refusal
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.app.attachment_sources import AttachmentSources
 from vaultwire.app.engine import make_policy
-from vaultwire.cli.limit_options import add_options, read_limits
+from vaultwire.cli.run_options import add_limits, read_limits
 from vaultwire.config import make_config
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.tools.write import make_add_attachment
@@ -204,7 +204,7 @@ def test_where_it_cannot_be_shown_it_is_not_saved(
 
 def test_the_command_line_allows_folders_and_hosts(root: Path, folder: Path) -> None:
     options = argparse.ArgumentParser()
-    add_options(options)
+    add_limits(options)
     given = ["--attachments-from", str(folder), "--attachments-from", "https://Upload.Wikimedia.org/"]
     limits = read_limits(options.parse_args(given))
     assert limits is not None

@@ -16,6 +16,7 @@ from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, observing, openapi, rest, streamable_http
 from vaultwire.trust.keys import Keys
 from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
+from vaultwire.trust.tokens import Tokens
 from vaultwire.vault.memory_budget import MEMORY_BUDGET
 
 TYPE_CHECKING = False
@@ -186,7 +187,6 @@ def _make_protected(oauth: Trusted | None, address: Address, observer: observing
     if oauth is None:
         return None
     from vaultwire.transports.oauth import Protected  # noqa: PLC0415 - only where it is asked for, here and below
-    from vaultwire.trust.tokens import Tokens  # noqa: PLC0415
 
     try:
         import cryptography  # noqa: F401, PLC0415

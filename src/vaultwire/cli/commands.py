@@ -8,26 +8,8 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from vaultwire import __version__
-from vaultwire.cli import (  # noqa: F401 - each declares its commands
-    audit,
-    check,
-    client_options,
-    connect,
-    demo,
-    desk,
-    doctor,
-    editor_commands,
-    ide,
-    keys,
-    plugin,
-    policy,
-    serve,
-    service,
-    shell_completion,
-    vaults,
-)
-from vaultwire.cli.command import COMMANDS, GROUPS, Command, in_group
-from vaultwire.cli.suggestions import CommandParser, actions_of, commands_of
+from vaultwire.cli import access, checking, clients, completion, demo, editors, servers  # noqa: F401 - each declares commands
+from vaultwire.cli.command import COMMANDS, GROUPS, Command, CommandParser, actions_of, commands_of, in_group
 from vaultwire.cli.vault_commands import any_tool, bases, finding, history, notes, proposals  # noqa: F401 - as above
 
 _DESCRIPTION = "One program between an Obsidian vault and the AI assistants and editors that work with it."

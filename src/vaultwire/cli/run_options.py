@@ -6,6 +6,8 @@ Clients start ``vaultwire stdio`` for every conversation, and argparse would tak
 
 from __future__ import annotations
 
+import os
+
 from vaultwire.config import (
     BACKENDS,
     POLICY_VARIABLE,
@@ -13,17 +15,22 @@ from vaultwire.config import (
     READ_ONLY_VARIABLE,
     STRUCTURED_VARIABLE,
     VAULT_VARIABLE,
+    ConfigError,
+    audit_file,
 )
 from vaultwire.protocol.dialects import DIALECTS
+from vaultwire.toolkit.catalog import SIZES, STANDARD_SIZE
+from vaultwire.trust.limits import ClientLimits, read_rate, read_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
-    from typing import Any, TypeAlias
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeAlias, TypeVar
 
     Options: TypeAlias = argparse.ArgumentParser | argparse._ArgumentGroup  # noqa: SLF001 - argparse has no public name
     """What options are added to: a parser, or one of its groups."""
+    Value = TypeVar("Value")
 
 # The options with one value, the setting of each, and its choices.
 _VALUES = {
@@ -86,8 +93,6 @@ def add_policy(parser: Options) -> None:
 
 def add_all(parser: argparse.ArgumentParser) -> None:
     """Add all options of a run."""
-    from vaultwire.cli import limit_options  # noqa: PLC0415 - not before the first answer of stdio
-
     add_vault(parser.add_argument_group("vault"))
     allowed = parser.add_argument_group("what clients may do")
     allowed.add_argument(
@@ -122,12 +127,113 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         help="give programs the data of every result besides its text, and the whole schemas of the tools "
         f"(else: ${STRUCTURED_VARIABLE}=1)",
     )
-    limit_options.add_options(parser)
+    add_limits(parser)
 
 
 def read_all(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that the options of ``add_all`` give, for ``make_config``. Raises ConfigError."""
-    from vaultwire.cli import limit_options  # noqa: PLC0415 - as above
-
     names = ("vault", "read_only", "read_first", "prompts", "policy", "backend", "dialect", "structured")
-    return {**{name: getattr(options, name) for name in names}, "limits": limit_options.read_limits(options)}
+    return {**{name: getattr(options, name) for name in names}, "limits": read_limits(options)}
+
+
+# ---------------------------------------------------------------------- limits for clients
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add the options that limit clients."""
+    group = parser.add_argument_group("limits for clients")
+    group.add_argument("--audit", metavar="LOG", help="log every request and its result: a file, or a folder")
+    group.add_argument("--audit-strict", action="store_true", help="refuse requests that cannot be logged")
+    group.add_argument(
+        "--rate",
+        action="append",
+        default=[],
+        metavar="[NAME=]N",
+        help="calls a minute for each client: N in all; NAME=N for one tool, each=N for each tool, changes=N for each tool "
+        "that changes notes",
+    )
+    group.add_argument(
+        "--timeout",
+        action="append",
+        default=[],
+        metavar="CLASS=SECONDS",
+        help="how long a call may take: file (30), search (60), web (15)",
+    )
+    group.add_argument("--max-answer", type=int, metavar="CHARACTERS", help="refuse answers that are longer")
+    group.add_argument(
+        "--tools",
+        choices=SIZES,
+        default=STANDARD_SIZE,
+        help="tools to list: core (a few, and one to find the others), standard, all",
+    )
+    for option, text in (("--tool", "also list this tool"), ("--no-tool", "neither list nor run this tool")):
+        group.add_argument(
+            option, action="append", default=[], metavar="NAME", help=f"{text}; may be given more than once"
+        )
+    group.add_argument(
+        "--allow-web",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="offer web_search, through the search engine at this host, such as html.duckduckgo.com",
+    )
+    group.add_argument(
+        "--attachments-from",
+        action="append",
+        default=[],
+        metavar="SOURCE",
+        help="let clients add attachments from this folder, or from https://HOST; may be given more than once",
+    )
+
+
+def read_limits(options: argparse.Namespace) -> ClientLimits | None:
+    """Return the limits that the options give, None for none. Raises ConfigError."""
+    asked = ClientLimits()
+    if options.audit is not None:
+        asked.audit = audit_file(options.audit)
+    elif options.audit_strict:
+        raise ConfigError("--audit-strict needs --audit: the log to write to")
+    asked.strict = options.audit_strict
+    if options.rate:
+        asked.rates = _read(read_rate, options.rate)
+    asked.seconds = {**asked.seconds, **_read(read_seconds, options.timeout)}
+    asked.most_characters = options.max_answer
+    if options.max_answer is not None and options.max_answer < 1:
+        raise ConfigError(f"--max-answer takes a number of characters such as 100000, got {options.max_answer}")
+    asked.size = options.tools
+    asked.with_tools, asked.without_tools = _names(options.tool), _names(options.no_tool)
+    asked.hosts = tuple(map(str.lower, options.allow_web))
+    for host in asked.hosts:
+        if not _is_host(host):
+            raise ConfigError(f"--allow-web takes the name of a host such as html.duckduckgo.com, got {host!r}")
+    asked.attachments_from = tuple(map(_attachment_source, options.attachments_from))
+    return asked if asked.options() else None
+
+
+def _is_host(name: str) -> bool:
+    return bool(name) and not any(character in name for character in "/@ *?#\\") and not name.startswith(".")
+
+
+def _attachment_source(given: str) -> str:
+    """Return the absolute path of a folder, or a host after ``https://``. Raises ConfigError."""
+    if given.startswith("https://"):
+        source = given.lower().rstrip("/")
+        if _is_host(source.removeprefix("https://").removeprefix("*.")):
+            return source
+    elif given and os.path.isdir(os.path.expanduser(given)):
+        return os.path.abspath(os.path.expanduser(given))
+    raise ConfigError(
+        f"--attachments-from takes a folder that exists, or a host such as https://upload.wikimedia.org, got {given!r}"
+    )
+
+
+def _names(given: list[str]) -> tuple[str, ...]:
+    """Return tools' names in our spelling. Whether they exist is checked later."""
+    return tuple(name.replace("-", "_") for name in given)
+
+
+def _read(read: Callable[[str], tuple[str, Value]], given: list[str]) -> dict[str, Value]:
+    try:
+        return dict(map(read, given))
+    except ValueError as error:
+        raise ConfigError(str(error)) from None

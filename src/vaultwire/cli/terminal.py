@@ -6,9 +6,15 @@ over earlier lines, or make it answer as if somebody had typed.
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sys
+import time
 import unicodedata
+from typing import Self
+
+from vaultwire.vault.value_types import Confirmation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,8 +51,6 @@ def say_data(text: str) -> None:
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
-        import json  # noqa: PLC0415 - for such a terminal only
-
         text = "".join(each if each.isascii() else json.dumps(each)[1:-1] for each in text)
     _print(plain_data(text), to_stderr=False, flush=False)
 
@@ -114,8 +118,6 @@ def has_reader() -> bool:
 
 def width() -> int:
     """Return how many characters fit on a line of the terminal."""
-    import shutil  # noqa: PLC0415 - for a terminal only
-
     return max(shutil.get_terminal_size().columns, _LEAST_COLUMN)
 
 
@@ -166,3 +168,49 @@ def _print(line: str, *, to_stderr: bool, flush: bool) -> None:
         return
     encoding = stream.encoding or "utf-8"
     print(line.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=flush)
+
+
+# ---------------------------------------------------------------------- progress
+
+# Work that ends sooner shows nothing; a line that changes more often cannot be read.
+_FIRST_SECONDS, _EVERY_SECONDS = 0.4, 0.1
+
+
+class ProgressLine:
+    """The progress of one command on stderr, on one line that is removed at the end. A ``vault.value_types.Progress``."""
+
+    def __init__(self) -> None:
+        self._is_shown = sys.stderr is not None and sys.stderr.isatty()
+        self._next = time.monotonic() + _FIRST_SECONDS
+        self._has_line = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
+
+    def check(self) -> None:
+        """Go on: Ctrl-C ends the command."""
+
+    def confirm(self, question: Confirmation) -> None:
+        """Ask nobody: this is for work that changes nothing."""
+
+    def report(self, done: int, total: int, message: str) -> None:
+        """Show how far the work is."""
+        now = time.monotonic()
+        if not self._is_shown or now < self._next:
+            return
+        self._next = now + _EVERY_SECONDS
+        share = f"{100 * done // total:3} % " if total else ""
+        line = plain(share + message)[: width() - 1]
+        self._has_line = True
+        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Remove the line, so that other text can be printed."""
+        if self._has_line:
+            self._has_line = False
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

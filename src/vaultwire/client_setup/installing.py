@@ -8,10 +8,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from vaultwire.client_setup import client_files, entries, formats, records
+from vaultwire.client_setup import client_files, edits, entries
 from vaultwire.client_setup.client_files import Content
-from vaultwire.client_setup.clients import OUR_MEMBERS, Client
-from vaultwire.client_setup.problems import BrokenFileError, NotEditableError, SetupError
+from vaultwire.client_setup.clients import OUR_MEMBERS, BrokenFileError, Client, NotEditableError, SetupError
 
 # A key itself. A reference to a variable has braces, or is no part of a header.
 _KEY = re.compile(r"Bearer [^\s\"'{}$]+")
@@ -33,7 +32,7 @@ class Plan(NamedTuple):
     after: bytes | None
     shown: tuple[list[str], list[str]] = ([], [])
     private: bool = False
-    undone: records.Record | None = None
+    undone: client_files.Record | None = None
 
     @property
     def changes(self) -> bool:
@@ -51,7 +50,7 @@ class Plan(NamedTuple):
         ]
 
 
-def _shown(client: Client, name: str, entry: Any) -> list[str]:
+def _in_lines(client: Client, name: str, entry: Any) -> list[str]:
     """Return an entry as lines without keys: nothing of what a person added (``env``) but names, numbers and switches."""
     if entry is None:
         return []
@@ -93,11 +92,11 @@ def plan(client: Client, path: str, name: str, entry: Mapping[str, Any], *, secr
     """
     before = client_files.read(path)
     try:
-        data = formats.read(before.text, client.form)
+        data = edits.read(before.text, client.form)
         keys = keys_of(client, name, data)
-        old = formats.entry_in(data, keys)
+        old = edits.entry_in(data, keys)
         new = entries.renewed(entry, old)
-        text = before.text if old == new else formats.with_entry(before.text, client.form, keys, new)
+        text = before.text if old == new else edits.with_entry(before.text, client.form, keys, new)
     except BrokenFileError as error:
         raise SetupError(f"{path} is not valid {_LANGUAGE[client.form]}: {error}. Nothing was changed") from None
     except NotEditableError as error:
@@ -107,7 +106,7 @@ def plan(client: Client, path: str, name: str, entry: Mapping[str, Any], *, secr
     except SetupError as error:
         raise SetupError(f"{path}: {error}. Nothing was changed") from None
     after = before.data if before.data is not None and text == before.text else before.with_text(text)
-    shown = _shown(client, name, old), _shown(client, name, new)
+    shown = _in_lines(client, name, old), _in_lines(client, name, new)
     return Plan(path, name, before, after, shown, private=bool(secret))
 
 
@@ -117,45 +116,48 @@ def plan_undo(client: Client, path: str, name: str, state: str) -> Plan:
     Raises SetupError.
     """
     now = client_files.read(path)
-    record = records.last(state, path, name)
+    record = client_files.last(state, path, name)
     try:
         old = Content(None, "") if record is None else _content(record.before())
     except (OSError, UnicodeDecodeError):
         record, old = None, Content(None, "")
-    if record is not None and now.data is not None and records.digest(now.data) == record.written:
-        shown = _shown(client, name, _entry_of(client, name, now)), _shown(client, name, _entry_of(client, name, old))
+    if record is not None and now.data is not None and client_files.digest(now.data) == record.written:
+        shown = (
+            _in_lines(client, name, _entry_of(client, name, now)),
+            _in_lines(client, name, _entry_of(client, name, old)),
+        )
         return Plan(path, name, now, old.data, shown, undone=record)
     try:
-        data = formats.read(now.text, client.form)
+        data = edits.read(now.text, client.form)
         keys = keys_of(client, name, data)
-        entry = formats.entry_in(data, keys)
+        entry = edits.entry_in(data, keys)
         if entry is None:
             return Plan(path, name, now, now.data, undone=record)
-        earlier = formats.read(old.text, client.form)
-        before = formats.entry_in(earlier, keys)
+        earlier = edits.read(old.text, client.form)
+        before = edits.entry_in(earlier, keys)
         if isinstance(before, dict):
-            text = formats.with_entry(now.text, client.form, keys, before)
+            text = edits.with_entry(now.text, client.form, keys, before)
         else:
-            new = sum(formats.entry_in(earlier, keys[:depth]) is None for depth in range(1, len(keys)))
-            text = formats.without_entry(now.text, client.form, keys, containers=new if record is not None else 0)
+            new = sum(edits.entry_in(earlier, keys[:depth]) is None for depth in range(1, len(keys)))
+            text = edits.without_entry(now.text, client.form, keys, containers=new if record is not None else 0)
     except SetupError as error:
         words = f"not valid {_LANGUAGE[client.form]}: {error}" if isinstance(error, BrokenFileError) else str(error)
         raise SetupError(f"{path}: {words}. Nothing was changed") from None
-    shown = _shown(client, name, entry), _shown(client, name, before if isinstance(before, dict) else None)
+    shown = _in_lines(client, name, entry), _in_lines(client, name, before if isinstance(before, dict) else None)
     return Plan(path, name, now, now.with_text(text), shown, undone=record)
 
 
-def carry_out(change: Plan, state: str) -> records.Record:
+def carry_out(change: Plan, state: str) -> client_files.Record:
     """Keep a copy of a client's file and write it. Raises SetupError, and has changed nothing then."""
     assert change.after is not None
-    with records.locked(state):
-        record = records.keep(state, change.path, change.name, change.before.data, change.after)
+    with client_files.locked(state):
+        record = client_files.keep(state, change.path, change.name, change.before.data, change.after)
         try:
             client_files.replace(change.path, change.before, change.after, private=change.private)
         except BaseException:
-            records.forget(record)
+            client_files.forget(record)
             raise
-        records.forget_older(state, record)
+        client_files.forget_older(state, record)
     return record
 
 
@@ -166,13 +168,13 @@ def carry_out_undo(change: Plan, state: str) -> None:
     """
     if not change.changes:
         return
-    with records.locked(state):
+    with client_files.locked(state):
         if change.after is None:
             client_files.delete(change.path, change.before)
         else:
             client_files.replace(change.path, change.before, change.after)
         if change.undone is not None:
-            records.forget(change.undone)
+            client_files.forget(change.undone)
 
 
 def pasted(client: Client, name: str, entry: Mapping[str, Any]) -> str:
@@ -180,13 +182,13 @@ def pasted(client: Client, name: str, entry: Mapping[str, Any]) -> str:
     if client.form == "yaml":  # a value in JSON is one in YAML, too
         members = [f"    {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]
         return "\n".join([f"{client.keys[0]}:", f"  {name}:", *members]).replace("\x7f", "\\u007f")
-    return formats.with_entry("", client.form, keys_of(client, name, {}), entry).rstrip("\n")
+    return edits.with_entry("", client.form, keys_of(client, name, {}), entry).rstrip("\n")
 
 
 def keys_of(client: Client, name: str, data: Mapping[str, Any]) -> tuple[str, ...]:
     """Return where the entry is in a file. opencode knows two forms of one list; a file keeps the one it has."""
     if client.keys == ("mcp",):
-        servers = formats.entry_in(data, ("mcp", "servers"))
+        servers = edits.entry_in(data, ("mcp", "servers"))
         if isinstance(servers, dict) and not {"type", "command", "url", "enabled"} & servers.keys():
             return ("mcp", "servers", name)
     return (*client.keys, name)
@@ -199,7 +201,7 @@ def _content(data: bytes | None) -> Content:
     return Content(data, "" if data is None else data.decode("utf-8").removeprefix("\ufeff"))
 
 
-def found_entry(client: Client, path: str, name: str) -> bool:
+def has_entry(client: Client, path: str, name: str) -> bool:
     """Tell whether a client's file has our entry; a file that cannot be read has none."""
     try:
         return _entry_of(client, name, client_files.read(path)) is not None
@@ -210,7 +212,7 @@ def found_entry(client: Client, path: str, name: str) -> bool:
 def _entry_of(client: Client, name: str, content: Content) -> Any:
     """Return the entry in a file's content, None for none or in a file that is broken."""
     try:
-        data = formats.read(content.text, client.form)
+        data = edits.read(content.text, client.form)
     except SetupError:
         return None
-    return formats.entry_in(data, keys_of(client, name, data))
+    return edits.entry_in(data, keys_of(client, name, data))

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from vaultwire import __version__
 from vaultwire.desk.answers import DeskRefusal
 from vaultwire.desk.vaults import READ_ONLY, WRITING, DeskVaults
-from vaultwire.review.glance.marking import mark_changes
-from vaultwire.review.glance.rendering import to_tree
+from vaultwire.review.glance.rendering import mark_changes, to_tree
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,

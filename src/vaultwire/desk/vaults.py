@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
+from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import VAULT_NOT_FOUND, VaultError
 from vaultwire.vault.vault import Vault
 
@@ -79,8 +80,6 @@ class DeskVaults:
         """Return a vault, opened once: two engines would not see each other's edits. Holds the lock."""
         vault = self._vaults.get(name)
         if vault is None:
-            from vaultwire.vault.caller import Caller  # noqa: PLC0415 - loaded with the vault, not at start
-
             caller = Caller(PERSON)
             caller.is_person = True
             vault = self._vaults[name] = self._openers[name]().used_by(caller, TOOL)

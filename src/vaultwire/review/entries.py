@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from vaultwire.review.diff.characters import visible
+from vaultwire.review.diff.parts import visible
 from vaultwire.vault.changes.change import Author, Change, FileChange, files_of
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError

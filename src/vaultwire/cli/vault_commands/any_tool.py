@@ -9,8 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from vaultwire.cli.command import CHANGE_CODES, NOTES, command
-from vaultwire.cli.suggestions import did_you_mean
+from vaultwire.cli.command import CHANGE_CODES, NOTES, command, did_you_mean
 from vaultwire.cli.terminal import complain, has_reader, say, say_rows, say_styled
 from vaultwire.cli.vault_commands.calling import DONE, Calls, FailedCallError, add_options, run, say_answer
 from vaultwire.cli.vault_commands.wording import for_caller

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from vaultwire.app.own_calls import OwnCalls
 from vaultwire.cli import run_options
 from vaultwire.cli.terminal import complain, say_data, say_lines
 from vaultwire.cli.vault_commands.wording import for_person
 from vaultwire.config import Config, ConfigError, make_config
+from vaultwire.vault.errors import Stopped
 
 if TYPE_CHECKING:
     from vaultwire.cli.vault_commands.person import Person
@@ -39,8 +41,6 @@ class Calls:
     """The tools, as one command calls them."""
 
     def __init__(self, config: Config, person: Person) -> None:
-        from vaultwire.app.own_calls import OwnCalls  # noqa: PLC0415 - the tools and the engine: for these commands only
-
         self._calls = OwnCalls(config)
         self.person = person
         self.descriptions = self._calls.descriptions
@@ -88,7 +88,6 @@ def run(options: argparse.Namespace, work: Callable[[Calls], int], *, several: b
     if len(config.vaults) > 1 and not several:
         raise ConfigError("give one vault: this command works with one at a time")
     from vaultwire.cli.vault_commands.person import NotAgreedError, Person  # noqa: PLC0415 - for these commands only
-    from vaultwire.vault.errors import Stopped  # noqa: PLC0415
 
     try:
         with closing(Calls(config, Person(says_yes=getattr(options, "yes", False)))) as calls:

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from vaultwire.cli.progress import ProgressLine
-from vaultwire.cli.terminal import say
+from vaultwire.cli.terminal import ProgressLine, say
 from vaultwire.cli.vault_commands.wording import for_person
 from vaultwire.toolkit.registry import Ask, CapabilityMissing, check_capabilities
 from vaultwire.vault.errors import Stopped

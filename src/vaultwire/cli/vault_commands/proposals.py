@@ -13,6 +13,7 @@ from vaultwire.cli.terminal import complain, has_reader, say, say_data, say_diff
 from vaultwire.cli.vault_commands.calling import DONE, NOT_FOUND, add_options
 from vaultwire.cli.vault_commands.wording import for_person, local_time
 from vaultwire.config import Config, ConfigError, make_config
+from vaultwire.vault.errors import VaultError
 
 if TYPE_CHECKING:
     from vaultwire.review.reviewer import Reviewer
@@ -131,8 +132,6 @@ def _run(options: argparse.Namespace, work: Callable[[Reviewer], int], *, writes
     config = make_config(options.vault, policy=options.policy)
     if len(config.vaults) > 1:
         raise ConfigError("give one vault: this command works with one at a time")
-    from vaultwire.vault.errors import VaultError  # noqa: PLC0415 - the engine: not for other commands
-
     try:
         return _with_reviewer(config, work, writes=writes)
     except VaultError as error:

@@ -1,16 +1,14 @@
-"""The rows of a hunk: its lines with those around them, changed lines paired and compared by words, in bounded
-pieces; which lines make a hunk, and what happened to each.
-"""
+"""The rows of a hunk: its lines with those around them, changed lines paired and compared by words, in bounded pieces."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from vaultwire.markdown.diffs import Difference, differences, lines_of
+from vaultwire.markdown.diffs import Difference, differences
 from vaultwire.markdown.patterns import DELIMITER_ROW
-from vaultwire.review.diff.characters import same_letters, swapped_words
-from vaultwire.review.diff.parts import MAX_LINE, Marking, Part, merged, parts_of
+from vaultwire.review.diff.hunks import Texts, context_around
+from vaultwire.review.diff.parts import MAX_LINE, Marking, Part, merged, parts_of, same_letters, swapped_words
 from vaultwire.review.diff.words import (
     Line,
     LineKind,
@@ -25,59 +23,48 @@ from vaultwire.review.diff.words import (
     tokens_of,
 )
 
-# Which lines of two texts differ, in numbered hunks, and which unchanged lines are shown around each.
+# ---------------------------------------------------------------------- cells of tables
 
-# Unchanged lines on each side, as in diff(1) and Git.
-CONTEXT = 3
-
-
-class Texts(NamedTuple):
-    """A text before and after: the lines of each, without their line ends, and where they differ.
-
-    Two last lines that differ only by their line end are in a hunk, too.
-    """
-
-    old: list[str]
-    new: list[str]
-    hunks: list[Difference]
+# A row of more cells is shown as a line.
+_MOST_CELLS = 200
 
 
-def hunks_of(before: str, after: str) -> list[Difference]:
-    """Return the hunks of two plain texts (without BOM, ``\\n`` line ends): where their lines differ, in order.
-
-    A hunk's number is its index here. Lines are those of ``markdown.diffs.lines_of``.
-    """
-    return differences(lines_of(before), lines_of(after))
+def cells_of_line(line: str, op: str, marking: Marking) -> list[list[Part]]:
+    """Return the cells of a row that is only there before or after, or in both; none for a row of dashes."""
+    texts = _texts(line)
+    return [parts_of(text, [Segment(op, text)], marking) for text in texts] if len(texts) <= _MOST_CELLS else []
 
 
-def texts_of(before: str, after: str) -> Texts:
-    """Return the lines of two plain texts and their hunks."""
-    return Texts(bare_lines(before), bare_lines(after), hunks_of(before, after))
+def cells_of_pair(old: str, new: str, marking: Marking, steps: Steps) -> list[list[Part]]:
+    """Return the cells of a row that was changed. A cell that was added or removed stands where it is or was."""
+    before, after = _texts(old), _texts(new)
+    if not before or not after or max(len(before), len(after)) > _MOST_CELLS:
+        return []
+    cells: list[list[Part]] = []
+    position = 0
+    for place in [*differences(before, after), Difference(len(before), len(before), len(after), len(after))]:
+        cells += [parts_of(text, [Segment("=", text)], marking) for text in before[position : place.start]]
+        removed, added = before[place.start : place.end], after[place.new_start : place.new_end]
+        both = min(len(removed), len(added))
+        cells += [_changed(*texts, marking, steps) for texts in zip(removed[:both], added[:both], strict=True)]
+        cells += [parts_of(text, [Segment("-", text)], marking) for text in removed[both:]]
+        cells += [parts_of(text, [Segment("+", text)], marking) for text in added[both:]]
+        position = place.end
+    return cells
 
 
-def bare_lines(text: str) -> list[str]:
-    """Return the lines of a text without their line ends, as many as ``lines_of`` returns."""
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return lines
+def _changed(old: str, new: str, marking: Marking, steps: Steps) -> list[Part]:
+    old_segments, new_segments = compared(tokens_of(old, "table"), tokens_of(new, "table"), steps)
+    return merged(parts_of(old, old_segments, marking), parts_of(new, new_segments, marking))
 
 
-def context_around(hunks: list[Difference], index: int, total: int) -> tuple[int, int]:
-    """Return how many unchanged lines are shown before a hunk and behind it; ``total`` lines are in the old text.
-
-    Lines between two hunks are shown once: those behind the first go before those above the second.
-    """
-    hunk = hunks[index]
-    above = min(CONTEXT, hunk.start)
-    if index:
-        between = hunk.start - hunks[index - 1].end
-        above = min(CONTEXT, max(0, between - CONTEXT))
-    end = hunks[index + 1].start if index + 1 < len(hunks) else total
-    return above, min(CONTEXT, end - hunk.end)
+def _texts(line: str) -> list[str]:
+    if DELIMITER_ROW.match(line.lstrip(" \t>")):
+        return []
+    return [line[start:end] for start, end in cells_of(line)]
 
 
-# What happened to one line, in words: a task done, an item moved or indented, a line break that spaces make.
+# ---------------------------------------------------------------------- what happened to one line, in words
 
 # A shorter line that is no list item, such as a brace, says nothing by standing elsewhere.
 _LEAST_MOVED = 12
@@ -205,47 +192,6 @@ def _key(line: str) -> str:
         return text and f"- [{item.mark}] {text}"
     text = line.strip()
     return text if len(text) >= _LEAST_MOVED and any(map(str.isalnum, text)) else ""
-
-
-# The cells of a table's row, each with what changed in it.
-
-# A row of more cells is shown as a line.
-_MOST_CELLS = 200
-
-
-def cells_of_line(line: str, op: str, marking: Marking) -> list[list[Part]]:
-    """Return the cells of a row that is only there before or after, or in both; none for a row of dashes."""
-    texts = _texts(line)
-    return [parts_of(text, [Segment(op, text)], marking) for text in texts] if len(texts) <= _MOST_CELLS else []
-
-
-def cells_of_pair(old: str, new: str, marking: Marking, steps: Steps) -> list[list[Part]]:
-    """Return the cells of a row that was changed. A cell that was added or removed stands where it is or was."""
-    before, after = _texts(old), _texts(new)
-    if not before or not after or max(len(before), len(after)) > _MOST_CELLS:
-        return []
-    cells: list[list[Part]] = []
-    position = 0
-    for place in [*differences(before, after), Difference(len(before), len(before), len(after), len(after))]:
-        cells += [parts_of(text, [Segment("=", text)], marking) for text in before[position : place.start]]
-        removed, added = before[place.start : place.end], after[place.new_start : place.new_end]
-        both = min(len(removed), len(added))
-        cells += [_changed(*texts, marking, steps) for texts in zip(removed[:both], added[:both], strict=True)]
-        cells += [parts_of(text, [Segment("-", text)], marking) for text in removed[both:]]
-        cells += [parts_of(text, [Segment("+", text)], marking) for text in added[both:]]
-        position = place.end
-    return cells
-
-
-def _changed(old: str, new: str, marking: Marking, steps: Steps) -> list[Part]:
-    old_segments, new_segments = compared(tokens_of(old, "table"), tokens_of(new, "table"), steps)
-    return merged(parts_of(old, old_segments, marking), parts_of(new, new_segments, marking))
-
-
-def _texts(line: str) -> list[str]:
-    if DELIMITER_ROW.match(line.lstrip(" \t>")):
-        return []
-    return [line[start:end] for start, end in cells_of(line)]
 
 
 Row = dict[str, Any]

@@ -1,4 +1,4 @@
-"""The words of a line, which of two lines differ, what kind a line is, which lines of a hunk belong together: bounded work."""
+"""Which words of two lines differ, and which lines of a hunk belong together: bounded work for any text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from vaultwire.markdown.inline import read_inline
 from vaultwire.markdown.patterns import DELIMITER_ROW, compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
 
-# The words of a line, as units of a comparison: words, numbers, spaces, punctuation; links, addresses and tags as one.
+# ---------------------------------------------------------------------- tokens
+#
+# Words, numbers, spaces, punctuation; links, addresses and tags as one.
 #
 # Scripts that put no spaces between words are compared by character.
 
@@ -210,7 +212,7 @@ def _bare(line: str) -> str:
     return line[_BEFORE_TEXT.match(line).end() :]  # type: ignore[union-attr] # matches anything
 
 
-# What each line of a note is, as far as its difference is shown in another way: properties, code, table, list, task.
+# ---------------------------------------------------------------------- kinds of lines
 #
 # A quick look at the lines, not the parser of ``markdown``: 60,000 lines take 30 ms. It decides only how a line is shown.
 

@@ -14,14 +14,14 @@ from vaultwire.bases.base import View
 from vaultwire.bases.comparing import is_empty, is_last, key_bytes, shown_text, sort_key, target
 from vaultwire.bases.row import Host
 from vaultwire.bases.values import ErrorValue, File, Image, Link, Memory, TagList, TooMuchMemoryError, Value
-from vaultwire.review.glance.allowed import base_address, file_address, is_allowed_address
+from vaultwire.review.glance.rendering import base_address, file_address, is_allowed_address
 from vaultwire.vault.base_queries.running import BaseResult, BaseSource, ResultRow
 from vaultwire.vault.errors import INVALID_ARGUMENTS, TIMEOUT, TOO_LARGE, VaultError
 from vaultwire.vault.media_types import kind_of
 from vaultwire.vault.value_types import NoProgress, VaultPath
 from vaultwire.vault.vault import Vault
 
-# The cells of a base as plain JSON parts for a page: texts, links, boxes, pictures, lists of them, errors. Never HTML.
+# ---------------------------------------------------------------------- cells
 #
 # A part has a ``kind``: ``text``, ``number``, ``tag``, ``check`` (``checked``), ``link`` (``href``, None if it leads nowhere),
 # ``image`` (``path`` of a picture in the vault), ``list`` (``items``, and how many ``more`` there are) or ``error``.

@@ -1,19 +1,167 @@
-"""Renders a note as a tree of allowed elements (``allowed``). No HTML is made or read anywhere."""
+"""Renders a note as a tree of allowed elements. No HTML is made or read anywhere."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from vaultwire.bases.base_blocks import base_blocks
+from vaultwire.markdown.diffs import differences
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.review.glance.allowed import REST, Tree, base_address, file_address, is_allowed_address, only_allowed
+from vaultwire.review.diff.words import tokens_of
 from vaultwire.vault.disk.paths import is_base, is_note
+from vaultwire.vault.search.query import Not, parse_query
+from vaultwire.vault.search.terms import Text
+from vaultwire.vault.search.text_forms import fold_case
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.ruler import RuleOptionsType
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_core import StateCore
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
+
+
+# ---------------------------------------------------------------------- addresses on the page of the desk
+# ``desk/page/glance/shared.js`` makes the address of a note, too.
+
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-/")
+
+
+def quoted(text: str) -> str:
+    """Return a text as a part of an address, with ``/`` as it is."""
+    return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
+
+
+def note_address(vault: str, path: str, line: int = 0) -> str:
+    """Return the address of a note on the page."""
+    return f"#/{_one_part(vault)}/note/{quoted(path)}{f'?line={line}' if line else ''}"
+
+
+def base_address(vault: str, path: str, view: str = "", block: int = 0, this: str = "") -> str:
+    """Return the address of a base on the page: of a ``.base`` file, or of a block of the note ``path``."""
+    # The page decodes each part of an address before it knows of a view, so these values are quoted twice.
+    given = (("view", view), ("block", str(block) if block else ""), ("this", this))
+    query = "&".join(f"{name}={quoted(_one_part(value))}" for name, value in given if value)
+    return f"#/{_one_part(vault)}/base/{quoted(path)}{f'?{query}' if query else ''}"
+
+
+def file_address(vault: str, path: str, view: str = "", this: str = "") -> str:
+    """Return the address of any file: of a note or base on the page, of others in the app. ``view``, ``this``: of a base."""
+    if is_base(path):
+        return base_address(vault, path, view, this=this)
+    return note_address(vault, path) if is_note(path) else f"obsidian://open?vault={quoted(vault)}&file={quoted(path)}"
+
+
+def _one_part(text: str) -> str:
+    return quoted(text).replace("/", "%2F")
+
+
+# ---------------------------------------------------------------------- what a tree may consist of
+#
+# A tree is JSON: a text, or ``[element, attributes, children]``. Whatever made a tree, ``only_allowed`` is its last step. The
+# page (``desk/page/glance/tree.js``) has the same list a second time.
+
+Tree: TypeAlias = list[Any]
+"""Nodes: texts and ``[element, attributes, children]``."""
+
+_NAMES = """
+    a blockquote br code dd del div dl dt em h1 h2 h3 h4 h5 h6 hr li mark ol p pre section span strong sub sup table tbody
+    td th thead tr ul
+"""
+_CLASS_NAMES = """
+    attachment block-math box changed callout callout-title embed footnote footnotes math missing note outside-picture
+    properties rest tag task
+"""
+ELEMENTS = frozenset(_NAMES.split())
+CLASSES = frozenset(_CLASS_NAMES.split())
+MAX_NODES = 20_000
+"""Of a tree: more would make the page slow. Texts count, too."""
+MAX_DEPTH = 60
+"""Of elements in each other: quotes and lists go 20 deep in a parsed note."""
+REST = ["p", {"class": "rest"}, ["The rest of this note is not shown here: it is too large."]]
+
+_MAX_ADDRESS = 4_000
+# Browsers leave out tabs and line ends within an address, so an address with any control character is refused.
+_UNSAFE = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\\]")
+_OUTSIDE = re.compile(r"(?:https?://[^/]|mailto:)", re.IGNORECASE)
+# Other actions, and other parameters of this one (append, prepend), write notes when such a link is opened; plugins add more.
+_IN_APP = re.compile(r"obsidian://open/?\?(?:vault|file)=[^&#]*(?:&(?:vault|file)=[^&#]*)?\Z")
+_NOTE = re.compile(r"#/[A-Za-z0-9%._~-]+/note/[A-Za-z0-9%._~/-]+(?:\?line=[0-9]{1,9})?\Z")
+_BASE = re.compile(
+    r"#/[A-Za-z0-9%._~-]+/base/[A-Za-z0-9%._~/-]+"
+    r"(?:\?(?:view|block|this)=[A-Za-z0-9%._~-]+(?:&(?:view|block|this)=[A-Za-z0-9%._~-]+){0,2})?\Z"
+)
+_CALLOUT = re.compile(r"[a-z][a-z0-9-]{0,30}\Z")
+_TEXT_ATTRIBUTES = frozenset(("title", "data-callout", "data-mark"))
+_NUMBERS = frozenset(("start", "data-line"))
+
+
+def is_allowed_address(address: object) -> bool:
+    """Tell whether a link may lead to the address: http, https, mailto, a file in Obsidian, a note or base of this page."""
+    if not isinstance(address, str) or len(address) > _MAX_ADDRESS or _UNSAFE.search(address):
+        return False
+    return any(allowed.match(address) for allowed in (_OUTSIDE, _IN_APP, _NOTE, _BASE))
+
+
+def only_allowed(nodes: object) -> Tree:
+    """Return the nodes without any element or attribute that is not in the list. Of an unknown element the children stay."""
+    cleaner = _Cleaner()
+    found = cleaner.clean(nodes, 0)
+    if cleaner.is_cut:
+        found.append([*REST])
+    return found
+
+
+class _Cleaner:
+    def __init__(self) -> None:
+        self.left = MAX_NODES
+        self.is_cut = False
+
+    def clean(self, nodes: object, depth: int) -> Tree:
+        if not isinstance(nodes, list | tuple):
+            return []
+        found: Tree = []
+        for node in nodes:
+            if self.left <= 0 or depth > MAX_DEPTH:
+                self.is_cut = True
+                break
+            self.left -= 1
+            if isinstance(node, str):
+                found.append(node)
+            elif isinstance(node, Sequence) and len(node) == 3:  # noqa: PLR2004 - see the head
+                self._element(node, depth, found)
+        return found
+
+    def _element(self, node: Sequence[Any], depth: int, found: Tree) -> None:
+        name, attributes, children = node
+        inner = self.clean(children, depth + 1)
+        if not isinstance(name, str) or name not in ELEMENTS:
+            found.extend(inner)
+            return
+        found.append([name, _attributes(name, attributes), inner])
+
+
+def _attributes(name: str, given: object) -> dict[str, str | int]:
+    if not isinstance(given, dict):
+        return {}
+    return {key: value for key, value in given.items() if _is_allowed(name, key, value)}
+
+
+def _is_allowed(name: str, key: object, value: object) -> bool:
+    if key == "href":
+        return name == "a" and is_allowed_address(value)
+    if key == "class":
+        return isinstance(value, str) and value in CLASSES
+    if key == "data-callout":
+        return isinstance(value, str) and _CALLOUT.match(value) is not None
+    if key in _NUMBERS:
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9
+    return key in _TEXT_ATTRIBUTES and isinstance(value, str)
+
 
 Resolve = Callable[[str], str | None]
 """Where the text of a link leads: a path in the vault; None if nowhere."""
@@ -237,9 +385,293 @@ def _parser() -> MarkdownIt:
     """Return a parser. It is loaded here, because only the desk renders notes."""
     from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
 
-    from vaultwire.review.glance.obsidian_syntax import use_obsidian  # noqa: PLC0415 - as above
-
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 30}).enable(["table", "strikethrough"])
     parser.disable(["html_block", "html_inline"])
     use_obsidian(parser)
     return parser
+
+
+# ---------------------------------------------------------------------- Obsidian's additions to Markdown
+#
+# As rules for markdown-it-py: they make tokens, which are read above.
+#
+# Each rule looks at a character once, or finds its end with one search that stops at the next mark of the same kind.
+
+MAX_INLINE = 8_000
+"""Characters of a paragraph. A longer one is shown as plain text: the time of some rules grows with its square."""
+
+_WIKILINK = compile_pattern(r"!?\[\[([^\[\]\n]++)\]\]")
+_TAG = compile_pattern(r"#([^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
+_MATH = compile_pattern(r"\$\$([^$]++)\$\$|\$(?=[^\s$])([^$\n]*+)(?<!\s)\$(?!\d)")
+_FOOTNOTE = compile_pattern(r"\[\^([^\[\]\s^]{1,200})\]")
+_DEFINITION = compile_pattern(r"\[\^([^\[\]\s^]{1,200})\]:[ \t]*")
+_BLOCK_ID = compile_pattern(r"\^[A-Za-z0-9-]+[ \t]*\Z")
+_CALLOUT_LINE = re.compile(r"\[!([^\[\]\n]{1,60})\]([+-]?)[ \t]*([^\n]*)(?:\n|\Z)")
+_TASK = re.compile(r"\[(.)\][ \t]+")
+
+
+def use_obsidian(parser: MarkdownIt) -> None:
+    """Add the rules to a parser."""
+    inline, block = parser.inline.ruler, parser.block.ruler
+    for name, rule in (
+        ("wikilink", _wikilink),
+        ("footnote", _footnote),
+        ("comment", _comment),
+        ("math", _math),
+        ("highlight", _highlight),
+        ("tag", _tag),
+        ("block_id", _block_id),
+    ):
+        inline.before("link", name, rule)
+    interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    block.before("fence", "comment_block", _comment_block, interrupts)
+    block.before("fence", "math_block", _math_block, interrupts)
+    block.before("reference", "footnote_definition", _definition, {"alt": ["paragraph", "reference"]})
+    parser.core.ruler.after("block", "marks", _marks)
+
+
+def _found(state: StateInline, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    return pattern.match(state.src, state.pos, state.posMax)
+
+
+def _push(state: StateInline, kind: str, content: str, end: int, meta: dict[str, Any] | None = None) -> bool:
+    token = state.push(kind, "", 0)
+    token.content = content
+    token.meta = meta or {}
+    state.pos = end
+    return True
+
+
+def _wikilink(state: StateInline, silent: bool) -> bool:
+    found = _found(state, _WIKILINK) if state.src[state.pos] in "![" else None
+    if not found:
+        return False
+    if silent:
+        state.pos = found.end()
+        return True
+    return _push(state, "wikilink", found[1], found.end(), {"embed": found[0][0] == "!"})
+
+
+def _footnote(state: StateInline, silent: bool) -> bool:
+    found = _found(state, _FOOTNOTE) if state.src[state.pos] == "[" else None
+    if not found or found[1].casefold() not in state.env.get("footnotes", {}):
+        return False
+    if silent:
+        state.pos = found.end()
+        return True
+    return _push(state, "footnote", found[1].casefold(), found.end())
+
+
+def _comment(state: StateInline, silent: bool) -> bool:  # noqa: ARG001 - markdown-it's signature
+    if not state.src.startswith("%%", state.pos):
+        return False
+    end = state.src.find("%%", state.pos + 2, state.posMax)
+    state.pos = state.posMax if end < 0 else end + 2
+    return True
+
+
+def _math(state: StateInline, silent: bool) -> bool:
+    found = _found(state, _MATH) if state.src[state.pos] == "$" else None
+    if not found:
+        return False
+    if silent:
+        state.pos = found.end()
+        return True
+    return _push(state, "math", found[1] or found[2], found.end())
+
+
+def _highlight(state: StateInline, silent: bool) -> bool:
+    start = state.pos + 2
+    if not state.src.startswith("==", state.pos) or state.src[start : start + 1] in (" ", "=", "\n", ""):
+        return False
+    end = state.src.find("==", start, state.posMax)
+    if end < 0:
+        return False
+    if not silent:
+        last = state.posMax
+        state.push("mark_open", "mark", 1)
+        state.pos, state.posMax = start, end
+        state.md.inline.tokenize(state)
+        state.push("mark_close", "mark", -1)
+        state.posMax = last
+    state.pos = end + 2
+    return True
+
+
+def _tag(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] != "#" or (state.pos and not state.src[state.pos - 1].isspace()):
+        return False
+    found = _found(state, _TAG)
+    if not found or found[1].isdigit():
+        return False
+    if silent:
+        state.pos = found.end()
+        return True
+    return _push(state, "tag", found[0], found.end())
+
+
+def _block_id(state: StateInline, silent: bool) -> bool:  # noqa: ARG001 - as above
+    if state.src[state.pos] != "^" or (state.pos and not state.src[state.pos - 1].isspace()):
+        return False
+    found = _BLOCK_ID.match(state.src, state.pos)
+    if not found or found.end() > state.posMax:
+        return False
+    state.pos = found.end()
+    return True
+
+
+def _line(state: StateBlock, number: int) -> str:
+    return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
+
+
+def _fenced(state: StateBlock, first: int, last: int, mark: str) -> tuple[str, int] | None:
+    """Return the text between two marks that begin and end lines, and the line behind it; None if there is none."""
+    line = _line(state, first)
+    if not line.startswith(mark) or state.is_code_block(first):
+        return None
+    if mark in line[2:]:
+        one = line.rstrip()
+        return (one[2:-2], first + 1) if one.find(mark, 2) == len(one) - 2 else None
+    lines = [line[2:]]
+    number = first + 1
+    while number < last and state.sCount[number] >= state.blkIndent:
+        line = _line(state, number)
+        number += 1
+        if mark in line:
+            lines.append(line.partition(mark)[0])
+            return "\n".join(lines), number
+        lines.append(line)
+    return "\n".join(lines), number
+
+
+def _comment_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    found = _fenced(state, first, last, "%%")
+    if found and not silent:
+        state.line = found[1]
+    return bool(found)
+
+
+def _math_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    found = _fenced(state, first, last, "$$")
+    if found and not silent:
+        token = state.push("math_block", "", 0)
+        token.content, token.map = found[0].strip("\n"), [first, found[1]]
+        state.line = found[1]
+    return bool(found)
+
+
+def _definition(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """Read ``[^id]: text`` with the lines of its paragraph. Its text becomes an inline token, which ``_marks`` moves."""
+    line = _line(state, first)
+    found = _DEFINITION.match(line)
+    if not found or state.is_code_block(first):
+        return False
+    if silent:
+        return True
+    number = first + 1
+    lines = [line[found.end() :]]
+    while number < last and not state.isEmpty(number) and not _DEFINITION.match(_line(state, number)):
+        lines.append(_line(state, number))
+        number += 1
+    state.env.setdefault("footnotes", {}).setdefault(found[1].casefold(), len(state.env.get("footnotes", {})) + 1)
+    state.push("definition_open", "", 1).meta = {"name": found[1].casefold()}
+    token = state.push("inline", "", 0)
+    token.content, token.map, token.children = "\n".join(lines), [first, number], []
+    state.push("definition_close", "", -1)
+    state.line = number
+    return True
+
+
+def _marks(state: StateCore) -> None:
+    """Read what stands at the beginning of quotes and items: callouts and tasks. Make long paragraphs plain text."""
+    tokens = state.tokens
+    for number, token in enumerate(tokens):
+        if token.type != "inline":
+            continue
+        if len(token.content) > MAX_INLINE:
+            token.type = "plain"
+            continue
+        before = tokens[number - 2] if number > 1 else token
+        if before.type == "list_item_open" and (task := _TASK.match(token.content)):
+            before.meta["task"] = task[1]
+            token.content = token.content[task.end() :]
+        elif before.type == "blockquote_open" and (callout := _CALLOUT_LINE.match(token.content)):
+            before.meta["callout"] = callout[1].partition("|")[0].strip().lower()
+            before.meta["title"] = callout[3]
+            token.content = token.content[callout.end() :]
+
+
+# ---------------------------------------------------------------------- marked words
+
+_MOST_WORDS = 50
+
+
+def words_of(query: str) -> list[str]:
+    """Return the words and phrases that a query looks for, folded; those after a minus not. The longest first."""
+    found: set[str] = set()
+    _collect(parse_query(query), found)
+    return sorted(found, key=lambda word: (-len(word), word))[:_MOST_WORDS]
+
+
+def _collect(part: Any, found: set[str]) -> None:
+    if isinstance(part, Not) or not isinstance(part, tuple | list):
+        return
+    if isinstance(part, Text):
+        found.add(fold_case(part.text))
+        return
+    for each in part:
+        _collect(each, found)
+
+
+def marked(line: str, words: list[str]) -> list[dict[str, Any]]:
+    """Return a line in parts, of which those with a word are marked: ``{"t": text, "mark": bool}``."""
+    folded = fold_case(line)
+    marks = bytearray(len(line))
+    if len(folded) == len(line):  # a few letters get longer when they are folded; then the places would be wrong
+        for word in filter(None, words):
+            position = folded.find(word)
+            while position >= 0:
+                marks[position : position + len(word)] = b"\1" * len(word)
+                position = folded.find(word, position + len(word))
+    parts: list[dict[str, Any]] = []
+    for character, mark in zip(line, marks, strict=True):
+        if parts and parts[-1]["mark"] == bool(mark):
+            parts[-1]["t"] += character
+        else:
+            parts.append({"t": character, "mark": bool(mark)})
+    return parts
+
+
+def mark_changes(old: Tree, new: Tree) -> tuple[Tree, Tree]:
+    """Return two rendered notes with the words marked that only one of them has, by spans of the class ``changed``."""
+    old_words, new_words = list(_words_in(old)), list(_words_in(new))
+    found = differences(old_words, new_words)
+    old_marks, new_marks = bytearray(len(old_words)), bytearray(len(new_words))
+    for each in found:
+        old_marks[each.start : each.end] = b"\1" * (each.end - each.start)
+        new_marks[each.new_start : each.new_end] = b"\1" * (each.new_end - each.new_start)
+    return only_allowed(_with_marks(old, iter(old_marks))), only_allowed(_with_marks(new, iter(new_marks)))
+
+
+def _words_in(nodes: Tree) -> Iterator[str]:
+    for node in nodes:
+        yield from tokens_of(node, "code") if isinstance(node, str) else _words_in(node[2])
+
+
+def _with_marks(nodes: Tree, marks: Iterator[int]) -> Tree:
+    """Return nodes with their marked words in spans; ``marks`` has one for each word, in order."""
+    made: Tree = []
+    for node in nodes:
+        if not isinstance(node, str):
+            made.append([node[0], node[1], _with_marks(node[2], marks)])
+            continue
+        text, is_in = "", False
+        for word in tokens_of(node, "code"):
+            is_marked = bool(next(marks)) and (is_in or bool(word.strip()))
+            if is_marked != is_in and text:
+                made.append(["span", {"class": "changed"}, [text]] if is_in else text)
+                text = ""
+            text, is_in = text + word, is_marked
+        if text:
+            made.append(["span", {"class": "changed"}, [text]] if is_in else text)
+    return made

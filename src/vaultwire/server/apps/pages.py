@@ -1,11 +1,15 @@
-"""The pages of the views: each one HTML text without any address, made from the desk's own modules when first read."""
+"""The pages of the views: each one HTML text without any address.
+
+A host shows a view in a frame without an origin, where ``import`` finds nothing. So the modules of each view (``page/``) and
+those of the desk that they use are put together into one script by ``make views-js``, and kept in ``bundled/``.
+"""
 
 from __future__ import annotations
 
 import functools
 import os
+import re
 
-from vaultwire.server.apps.composer import compose, escaped
 from vaultwire.server.apps.extension import CHANGE, GRAPH, MIME_TYPE, SEARCH
 
 TYPE_CHECKING = False
@@ -14,8 +18,8 @@ if TYPE_CHECKING:
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _DESK, _APPS = "desk/page/", "server/apps/page/"
-# A view asks its host, not a server, and it shows notes only as they are in a difference.
-_INSTEAD = {_DESK + "api.js": _APPS + "no_api.js", _DESK + "views.js": _APPS + "no_views.js"}
+_END = re.compile(r"</(script)", re.IGNORECASE)
+_SOURCE_MAP = re.compile(r"^//# sourceMappingURL=.*$", re.MULTILINE)
 _TITLES = {SEARCH: "Search results", CHANGE: "A change", GRAPH: "Graph of notes"}
 _STYLES = {
     SEARCH: (_DESK + "desk.css", _DESK + "glance/glance.css", _APPS + "app.css"),
@@ -38,7 +42,7 @@ def page_of(view: str) -> str:
     styles = "\n".join(map(_read, _STYLES[view]))
     assert "</style" not in styles.lower()
     scripts = [f"<script>{escaped(_read(path))}</script>" for path in _SCRIPTS.get(view, ())]
-    module = escaped(compose(f"{_APPS}{view}.js", _read, _INSTEAD))
+    module = escaped(_read(f"server/apps/bundled/{view}.js"))
     return "\n".join(
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -49,6 +53,15 @@ def page_of(view: str) -> str:
             f'<script type="module">{module}</script></body></html>',
         ]
     )
+
+
+def escaped(script: str) -> str:
+    """Return a script as it may stand inside a ``script`` element, which only two sequences would end or change.
+
+    In JavaScript they occur in strings, templates and regular expressions, where a backslash before ``/`` or ``!`` changes
+    nothing. (``<script`` does harm only after ``<!--``: HTML, "Restrictions for contents of script elements".)
+    """
+    return _END.sub(r"<\\/\1", _SOURCE_MAP.sub("", script)).replace("<!--", r"<\!--")
 
 
 def _read(path: str) -> str:

@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vaultwire.review.diff.characters import visible
+from vaultwire.review.diff.parts import visible
 from vaultwire.review.glance.glance import Glance
-from vaultwire.review.glance.marking import marked, words_of
+from vaultwire.review.glance.rendering import marked, words_of
 from vaultwire.review.reviewer import Reviewer
 from vaultwire.server.apps.extension import CHANGE, GRAPH, SEARCH
 from vaultwire.server.vaults import Vaults

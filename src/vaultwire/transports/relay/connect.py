@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from typing import NamedTuple
+from urllib.parse import quote
 
 from vaultwire import __version__
 from vaultwire.protocol import jsonrpc
@@ -138,8 +139,6 @@ class RestMethods:
         return tools
 
     def _call(self, name: str, arguments: JsonObject) -> Answer:
-        from urllib.parse import quote  # noqa: PLC0415 - http.client has loaded it by now
-
         try:
             body = jsonrpc.to_frame({"arguments": arguments})
             status, value = self._exchange("POST", f"/tools/{quote(name, safe='')}/call", body, _CALL_SECONDS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import http.client
 import select
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -231,8 +232,6 @@ def tcp_connector(host: str, port: int, tls: Any = None) -> Callable[[], http.cl
 
 def make_tls(ca_file: str | None) -> Any:
     """Return an ``ssl.SSLContext`` that trusts the system's certificates, or those in a PEM file. Raises OSError."""
-    import ssl  # noqa: PLC0415 - only where there is TLS
-
     return ssl.create_default_context(cafile=ca_file)
 
 

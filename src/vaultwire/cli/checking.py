@@ -1,4 +1,7 @@
-"""``vaultwire doctor``: check this computer, a vault and the start-up time, and print a report."""
+"""``check``: what is broken in a vault, line by line as compilers say it. ``doctor``: this computer, a vault, the start-up.
+
+And ``vaults``: those that Obsidian knows, which can be named without a path.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,107 @@ import platform
 import statistics
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vaultwire import __version__
 from vaultwire.app import engine
 from vaultwire.cli import run_options
-from vaultwire.cli.check import summary, to_line
-from vaultwire.cli.command import CHECK_CODES, SETTING_UP, command
-from vaultwire.cli.progress import ProgressLine
+from vaultwire.cli.command import CHECK_CODES, NOTES, SETTING_UP, command
 from vaultwire.cli.stdio_client import ServerEndedError, StdioClient
-from vaultwire.cli.terminal import say, say_data, say_styled
-from vaultwire.config import VAULT_VARIABLE, Config, make_config
+from vaultwire.cli.terminal import ProgressLine, complain, say, say_data, say_styled
+from vaultwire.cli.vault_commands import calling
+from vaultwire.cli.vault_commands.fixing import fix
+from vaultwire.cli.vault_commands.wording import for_person
+from vaultwire.config import VAULT_VARIABLE, Config, ConfigError, make_config
 from vaultwire.installation import extras, has_extra, how_to_add, installation, running_command
-from vaultwire.obsidian.known_vaults import known_vaults
+from vaultwire.obsidian.known_vaults import known_vaults, settings_folders
 from vaultwire.obsidian.plugin_files import plugin_is_current
+from vaultwire.toolkit.phrases import counted
 from vaultwire.transports.lock_file import discover_editors, gemini_folder, lock_folders, qwen_folder
+from vaultwire.vault.errors import VaultError
 from vaultwire.vault.holding.proposals import ROOM, ROOM_OF_CLIENT, Room
+
+if TYPE_CHECKING:
+    from vaultwire.app.findings import Findings
+    from vaultwire.vault.links.checks import Finding
+
+
+ERROR_STYLE, WARNING_STYLE = "31", "33"
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("note", nargs="?", metavar="NOTE", help="path or name of one note (else: all)")
+    parser.add_argument(
+        "--fix", action="store_true", help="correct links to a mistyped or moved name, where only one note can be meant"
+    )
+    calling.add_options(parser, changes=True, dry_run=True)
+
+
+@command(
+    "check",
+    NOTES,
+    "find what is broken in one note or in all notes",
+    "vaultwire check",
+    "vaultwire check --fix --dry-run",
+    options=_add_check,
+    codes=CHECK_CODES,
+)
+def check(options: argparse.Namespace) -> int:
+    """Print the faults of one note or of all notes; return 1 if there are any (left), else 0. Raises ConfigError."""
+    config = make_config(options.vault, policy=options.policy)
+    if len(config.vaults) > 1:
+        raise ConfigError("give one vault: this command works with one at a time")
+    if options.dry_run and not options.fix:
+        raise ConfigError("--dry-run shows what --fix would change: give both")
+    from vaultwire.app.findings import examine_note, examine_vault  # noqa: PLC0415 - the engine: not for other commands
+
+    try:
+        with ProgressLine() as progress:
+            note = options.note
+            findings = examine_note(config, note, progress) if note else examine_vault(config, progress)
+    except VaultError as error:
+        complain(for_person(error.message))
+        return calling.NOT_FOUND
+    if options.fix:
+        return fix(options, findings.faults)
+    if options.json:
+        say_data(json.dumps([_finding_to_json(*fault) for fault in findings.faults], indent=2, ensure_ascii=False))
+    else:
+        for path, finding in findings.faults:
+            _say_finding(path, finding)
+        say_styled((summary(findings), "1"))
+    return calling.NOT_FOUND if findings.faults else calling.DONE
+
+
+def summary(findings: Findings) -> str:
+    """Return how many problems there are: in the same words for ``check`` and ``doctor``."""
+    line = f"{counted(len(findings.faults), 'problem')} in {counted(findings.checked, 'file')}"
+    if not findings.faults:
+        return line
+    return f"{line}: {counted(len(findings.errors), 'error')}, {counted(len(findings.warnings), 'warning')}"
+
+
+def to_line(path: str, finding: Finding) -> str:
+    """Return a fault as one line for a person."""
+    return f"{path}: {finding.message}" if finding.line == 1 else f"{path}: line {finding.line}: {finding.message}"
+
+
+def _say_finding(path: str, finding: Finding) -> None:
+    style = ERROR_STYLE if finding.is_error else WARNING_STYLE
+    say_styled(
+        (path, "1"),
+        (f":{finding.line}:{finding.column}: ", "2"),
+        (finding.kind, style),
+        (f": {finding.message}", ""),
+    )
+
+
+def _finding_to_json(path: str, finding: Finding) -> dict[str, Any]:
+    severity = "error" if finding.is_error else "warning"
+    return {"path": path, "severity": severity, **finding._asdict()}
+
+
+# ---------------------------------------------------------------------- doctor
 
 # The marks of lines: ! for what does not work, ~ for what could be better.
 _HEADING, _FACT, _PROBLEM, _REMARK = "#", "", "!", "~"
@@ -42,7 +130,7 @@ _NEARLY_FULL = 0.9  # of what may wait of one client
 _CONTRACT_MILLISECONDS = 100  # "initialize response: <100ms"
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     group = parser.add_argument_group("vault")
     run_options.add_vault(group)
@@ -54,10 +142,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     SETTING_UP,
     "check this computer, a vault and the start-up time",
     "vaultwire doctor --vault ~/Notes",
-    options=_add_options,
+    options=_add_doctor,
     codes=CHECK_CODES,
 )
-def run(options: argparse.Namespace) -> int:
+def doctor(options: argparse.Namespace) -> int:
     """Print a report for each vault; return 1 if something is wrong, else 0. Raises ConfigError.
 
     Without a vault, the report is of this computer alone.
@@ -313,3 +401,17 @@ def _verdict(marks: set[str]) -> str:
     if _REMARK in marks:
         return f"It works. The lines marked {_REMARK} above say what could be better."
     return "All is well."
+
+
+# ---------------------------------------------------------------------- vaults
+
+
+@command("vaults", SETTING_UP, "list the vaults that Obsidian knows", "vaultwire vaults")
+def list_vaults(_: argparse.Namespace) -> int:
+    """Print a line for each vault and return the exit code."""
+    vaults = known_vaults()
+    if not vaults:
+        say(f"Obsidian knows no vaults here (looked for obsidian.json in {', '.join(settings_folders())})")
+    for vault in vaults:
+        say(f"{vault.name}: {vault.path}" + ("" if os.path.isdir(vault.path) else " (not there)"))
+    return 0
