@@ -26,7 +26,7 @@ from vaultwire.toolkit import catalog
 ROOT = Path(__file__).resolve().parent.parent
 TITLE = "Vaultwire"
 AUTHOR = {"name": "The vaultwire authors", "url": REPOSITORY}
-GUIDE = f"{REPOSITORY}/blob/main/docs/bundles.md"
+GUIDE = f"{REPOSITORY}/blob/main/docs/install.md"
 PRIVACY = f"{GUIDE}#privacy"
 LICENCE = "MIT"
 KEYWORDS = ("obsidian", "notes", "markdown", "vault", "second-brain")

@@ -50,6 +50,8 @@ def main(workshop: Path, site: Path) -> int:
         if _DIAGRAM in html:
             html = html.replace("</head>", f"{_DIAGRAM_SCRIPT}</head>", 1)
         built.write_text(pages.keep_names_whole(html), encoding="utf-8")
+    for path, there in pages.MOVED.items():
+        (site / path).with_suffix(".html").write_text(pages.leading_on(there), encoding="utf-8")
     write_for_models(config, texts, site)
     print(*faults, f"The site is in {site}: open index.html in a browser, or put the folder on a web server.", sep="\n")
     return 1 if faults else 0

@@ -18,6 +18,28 @@ from markdown_it import MarkdownIt
 
 # Pages of the site that are files at the repository's root.
 FROM_ROOT = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
+# Pages that there were, and where what they said stands now. Links to them, with or without an anchor, lead on.
+MOVED = {
+    "how-it-works.md": "index.md#how-it-works-with-your-vault",
+    "vaults.md": "index.md#several-vaults",
+    "bundles.md": "install.md#bundles-one-file-for-a-client",
+    "upgrade.md": "install.md#upgrade-uninstall-where-the-files-are",
+    "claude-code.md": "editors.md#claude-code",
+    "gemini-cli.md": "editors.md#gemini-cli-and-qwen-code",
+    "obsidian-app.md": "editors.md#the-running-app",
+    "apps.md": "editors.md#views-inside-clients",
+    "review.md": "policy.md#let-changes-wait",
+    "audit.md": "policy.md#audit-log-limits-lists-of-tools-the-web",
+    "service.md": "team.md#as-a-service",
+    "remote.md": "team.md#from-other-computers",
+    "relay.md": "rest.md#one-server-many-clients",
+    "security.md": "safety.md#threats-and-tests",
+    "coming-from.md": "comparison.md#coming-from-another-server",
+    "glossary.md": "faq.md#glossary",
+    "platforms.md": "windows-and-cloud.md#linux-macos-and-windows-inside-the-program",
+    "protocol.md": "runtime.md#protocol",
+    "changing.md": "runtime.md#changing-a-vault",
+}
 _INDENT = 4
 _STRUCTURE = ("h1", "h2", "h3", "h4", "h5", "h6", "li", "table", "tr", "td", "pre", "blockquote")
 _LINK = re.compile(r"(\]\(|\b(?:href|src|srcset)=\")([^)\s\"]+)")
@@ -62,6 +84,17 @@ def source_of(path: str) -> str:
 def lead_elsewhere(markdown: str, source: str, repository: str) -> str:
     """Return a page's text with links that lead to the same places from the site."""
     return _outside_fences(markdown, lambda text: _lead_links(text, source, repository))
+
+
+def leading_on(there: str) -> str:
+    """Return the HTML of a page that there was, which leads on to where it stands now, or to the same anchor there."""
+    page, _, anchor = there.partition("#")
+    page = page.replace(".md", ".html")
+    return (
+        f'<!doctype html>\n<meta charset="utf-8">\n<title>Moved</title>\n<link rel="canonical" href="{page}">\n'
+        f'<script>location.replace("{page}" + (location.hash || "#{anchor}"))</script>\n'
+        f'<p>This page is now <a href="{page}#{anchor}">a part of another one</a>.</p>\n'
+    )
 
 
 def for_renderer(markdown: str, titles: dict[str, str]) -> str:

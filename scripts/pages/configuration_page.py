@@ -48,7 +48,7 @@ templates, form of links) are Obsidian's own, and are read from there.
 _RUN = """\
 ## Options of a run
 
-`stdio`, `serve` and `client-config` take these. [policy.md](policy.md) and [audit.md](audit.md) say more about limits.
+`stdio`, `serve` and `client-config` take these. [policy.md](policy.md) says more about limits.
 """
 _COMMANDS = """\
 ## Commands

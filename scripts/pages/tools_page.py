@@ -1,4 +1,4 @@
-"""The page docs/tools.md: each tool with its arguments down to the last field, one call with its answer, and its data."""
+"""The page docs/tools.md: what each tool does, its arguments down to the last field, and one call with its answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from scripts.pages.examples import run_examples
 from scripts.pages.sample_calls import CALLS, NOT_SHOWN
 
-from vaultwire.toolkit.catalog import CATEGORIES, lean_hints, lean_schema, lean_text, standard_set
+from vaultwire.toolkit.catalog import CATEGORIES, lean_text, standard_set
 
 # A bound that only keeps nonsense out says nothing to a reader.
 _MUCH = 10_000_000
@@ -33,10 +33,11 @@ deny single tools, and [the error codes](configuration.md#error-codes) say what 
 - **Arguments** of an object stand below it: `edits[].action` is the field `action` of each object in the list `edits`.
 - **Example**: the arguments of a call, and the text that the assistant gets. All examples use the same small vault, and each
   starts with a fresh copy of it. Times are replaced by fixed ones.
-- **Data**: the same facts for programs. They come with `--structured`, in REST and in the contracts, beside the text. Every
-  result also has `_meta.executionTime` (milliseconds) and `_meta.timestamp` (ISO 8601, UTC).
-- **What a client lists**: the short form that costs tokens in every conversation. It has the first paragraph of the description
-  and the arguments that are needed often. The others are accepted, too.
+- **The data of a result**, for programs: with `--structured` a client lists its schema, field by field, and gets it beside the
+  text; REST and the contracts send it, too. Every result also has `_meta.executionTime` (milliseconds) and `_meta.timestamp`
+  (ISO 8601, UTC).
+- A client lists only the first paragraph of a description, and the arguments that are needed often: a list costs tokens in
+  every conversation. The others are accepted, too.
 
 Arguments are checked strictly. Where that fails, what can mean only one thing is accepted: a number or boolean as text, one
 value for a list, an object for a list of names and values (`"properties": {{"status": "done", "tags": ["a"]}}`), a list or
@@ -103,10 +104,6 @@ def _tool(description: Mapping[str, Any], examples: Mapping[str, str]) -> Iterat
         yield "It takes no arguments."
     yield ""
     yield from _example(name, examples)
-    if description["listed"] in ("core", "standard"):
-        listed = json.dumps(_listed(description), ensure_ascii=False, separators=(",", ":"))
-        yield from _folded(f"What a client lists ({len(listed.encode()):,} bytes)", [f"```json\n{listed}\n```"])
-    yield from _folded("Data for programs", list(_field_lines(description["outputSchema"], "")))
 
 
 def _effect(annotations: Mapping[str, Any]) -> str:
@@ -164,35 +161,6 @@ def _shortened(text: str) -> str:
         shown = f"[\n    {listed}\n  ]" if items else json.dumps(value, ensure_ascii=False)
         lines.append(f"  {json.dumps(name)}: {shown}")
     return "{\n" + ",\n".join(lines) + "\n}"
-
-
-def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
-    """Yield a part that a reader opens. ``markdown`` is for the site: without it, the Markdown inside stays as it is."""
-    yield f'<details markdown="1">\n<summary>{title}</summary>\n'
-    yield from lines
-    yield "\n</details>\n"
-
-
-def _listed(description: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``tools/list`` has for the tool (``server.results``)."""
-    return {
-        "name": description["name"],
-        "title": description["title"],
-        "description": lean_text(description["description"]),
-        "inputSchema": lean_schema(description),
-        "annotations": lean_hints(description["annotations"]),
-    }
-
-
-def _field_lines(schema: Mapping[str, Any], indent: str) -> Iterator[str]:
-    """Yield one list item per field of an object, nested objects below their field."""
-    for name, field in schema["properties"].items():
-        optional = "" if name in schema["required"] else ", not always there"
-        text = field.get("description")
-        yield f"{indent}- `{name}` ({type_text(field)}{optional})" + (f": {text}" if text else "")
-        inner = field.get("items", field)
-        if inner["type"] == "object":
-            yield from _field_lines(inner, indent + "  ")
 
 
 def type_text(schema: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The ways of serving to other computers that docs/remote.md shows, each as it is printed."""
+"""The ways of serving to other computers that docs/team.md shows, each as it is printed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from vaultwire.transports.http_server import Limits
 from vaultwire.trust import limits
 from vaultwire.trust.keys import Keys
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs" / "remote.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).resolve().parents[2] / "docs" / "team.md").read_text(encoding="utf-8")
 COMMANDS = [
     block.replace("\\\n", " ").split()[2:]
     for block in re.findall(r"^```sh\n(vaultwire serve .*?)^```", TEXT, re.DOTALL | re.MULTILINE)

@@ -31,6 +31,15 @@ def test_every_page_is_in_the_menu_once_and_every_entry_is_a_page() -> None:
     assert all((ROOT / pages.source_of(path)).is_file() for path in NAV)
 
 
+def test_a_page_that_has_moved_is_gone_and_leads_to_a_heading_there() -> None:
+    for path, there in pages.MOVED.items():
+        assert path not in NAV
+        page, _, anchor = there.partition("#")
+        headings = re.findall("^## (.*)$", (ROOT / pages.source_of(page)).read_text(encoding="utf-8"), re.MULTILINE)
+        assert anchor in [re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings], there
+        assert f'"{page.replace(".md", ".html")}" + (location.hash || "#{anchor}")' in pages.leading_on(there)
+
+
 @pytest.mark.parametrize("path", NAV)
 def test_the_first_sentence_of_a_page_can_stand_in_a_list(path: str) -> None:
     said = pages.description((ROOT / pages.source_of(path)).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""``docs/team.md`` and ``docs/service.md``: commands are understood, files are valid, the server does what they say."""
+"""``docs/team.md``: commands are understood, files are valid, the server does what they say."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ from vaultwire.trust.keys import Keys
 
 ROOT = Path(__file__).resolve().parents[2]
 TEAM = (ROOT / "docs" / "team.md").read_text(encoding="utf-8")
-SERVICE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str, text: str = TEAM) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
-LINES = [line for text in (TEAM, SERVICE) for block in blocks("sh", text) for line in block.splitlines()]
+LINES = [line for block in blocks("sh") for line in block.replace("\\\n", " ").splitlines()]
 OURS = [line for line in LINES if line.startswith("vaultwire ")]
 OURS += [line.replace("docker compose run --rm ", "") for line in LINES if "run --rm vaultwire " in line]
 PEOPLE = ("anna", "ben", "carla", "dan", "nightly-script")

@@ -135,7 +135,7 @@ def test_schemas_stay_inside_what_every_client_accepts() -> None:
 
 
 def test_the_page_lists_every_tool() -> None:
-    page = (ROOT / "docs" / "obsidian-app.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(obsidian_\w+)` \|", page, re.MULTILINE) == [*FAMILY]
 
 

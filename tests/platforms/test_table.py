@@ -1,4 +1,4 @@
-"""The table of the systems (``docs/platforms.md``): what it names as code and as tests exists."""
+"""The table of the systems (``docs/windows-and-cloud.md``): what it names as code and as tests exists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "platforms.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "windows-and-cloud.md").read_text(encoding="utf-8")
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and line.count(" | ") >= 5]
 
 

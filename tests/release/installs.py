@@ -205,7 +205,7 @@ def test_a_new_wheel_is_installed_over_the_old_one(heading: str, added: str, hom
 
 
 def test_what_is_installed_can_be_removed(home: Home) -> None:
-    removal = block("Upgrade and uninstall").splitlines()
+    removal = block("Uninstall").splitlines()
     for way, line in zip(["With uv", "With pipx", "With pip"], removal, strict=True):
         home.run(block(way), shell=True)
         assert (home.folder / ".local" / "bin" / "vaultwire").exists()

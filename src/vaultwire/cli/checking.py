@@ -380,7 +380,7 @@ def _companion_lines(companions: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if not any(editor["is_ours"] for editor in editors["listed"]):
             yield _FACT, f"no vaultwire ide --{client.split()[0].lower()} for this vault in {editors['folder']}"
         if len(editors["listed"]) > 1:
-            yield _REMARK, f"there are several, and {client} chooses one itself (docs/gemini-cli.md)"
+            yield _REMARK, f"there are several, and {client} chooses one itself (docs/editors.md)"
 
 
 def _start_lines(start: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -35,7 +35,7 @@ def _add_ide(parser: argparse.ArgumentParser) -> None:
 def add_companions(parser: run_options.Options) -> None:
     """Add an option for each client other than Claude Code."""
     for option, name in _COMPANIONS.items():
-        parser.add_argument(f"--{option}", action="store_true", help=f"also connect {name} (docs/gemini-cli.md)")
+        parser.add_argument(f"--{option}", action="store_true", help=f"also connect {name} (docs/editors.md)")
 
 
 def companions(options: argparse.Namespace) -> list[str]:

@@ -111,7 +111,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     offered.add_argument(
         "--backend",
         choices=BACKENDS,
-        help="offer the obsidian_* tools, answered by the running app or from the files, see docs/obsidian-app.md",
+        help="offer the obsidian_* tools, answered by the running app or from the files, see docs/editors.md",
     )
     offered.add_argument(
         "--prompts", metavar="FOLDER", help=f"folder in the vault whose notes are prompts (else: ${PROMPTS_VARIABLE})"

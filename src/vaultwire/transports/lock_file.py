@@ -1,6 +1,6 @@
 """The lock files by which clients find an editor: named after its port, in a folder of the client. It opens no port.
 
-Their content was measured with the clients (``docs/claude-code.md``, ``docs/gemini-cli.md``). A client compares its working
+Their content was measured with the clients (``docs/editors.md``). A client compares its working
 folder, with links resolved, with the folders in the file. Claude Code lists an editor as long as the process ``pid`` lives,
 even if it does not answer.
 """

@@ -2,7 +2,7 @@
 
 One ``Companion`` for each vault, beside its ``Bridge`` and over the same editor. Clients come over Streamable HTTP: a session
 is a client, and its GET stream tells it what the person sees and decides. What clients do with it was measured
-(``docs/gemini-cli.md``).
+(``docs/editors.md``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Parameters of the notifications to an editor's clients, paths as clients write them, and what differs between clients.
 
-What clients do with them was measured (``docs/claude-code.md``). Paths are absolute: a client shows any path, but passes a
+What clients do with them was measured (``docs/editors.md``). Paths are absolute: a client shows any path, but passes a
 wrong one on to its model.
 """
 
