@@ -27,7 +27,7 @@ ONLY = {
     # trust/audit.py: the log of what was asked, which lies outside of the vault.
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
     # desk/assets.py: the page of the desk.
-    # server/apps/pages.py: the modules of the desk's page, for views inside clients.
+    # server/apps/views.py: the modules of the desk's page, for views inside clients.
     # cli/connect.py: the key to show a server, from a file the person names.
     # cli/vault_commands/any_tool.py: the text of an argument, from a file the person names.
     # obsidian/plugin_files.py: the companion plugin, into the settings of the person's Obsidian.
@@ -54,7 +54,7 @@ ONLY = {
         "trust/audit.py",
         "trust/policy_file.py",
         "desk/assets.py",
-        "server/apps/pages.py",
+        "server/apps/views.py",
         "obsidian/known_vaults.py",
         "service/steps.py",
         "cli/connect.py",
@@ -85,7 +85,6 @@ ONLY = {
     # vault/index/store/background_call.py: writing a part of the text index while the next notes are read.
     "threading.Thread": (
         "server/dispatcher.py",
-        "server/work_queue.py",
         "server/workers.py",
         "server/http/one_shot.py",
         "server/vaults.py",

@@ -162,7 +162,7 @@ def test_the_guide_is_given_by_a_call_only_where_not_all_may_be_seen(tmp_path: P
 # Reads and searches a vault as the server's tools do, and ends with the list of what is loaded.
 ASKING = """
 import sys
-import vaultwire.server.features.several_vaults, vaultwire.server.call_runner
+import vaultwire.server.features, vaultwire.server.call_runner
 from vaultwire.app.engine import load_first_tools, open_vault
 from vaultwire.config import make_config
 assert "search_notes" in [tool.name for tool in load_first_tools()]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol.events import Exit
-from vaultwire.server.outlet import Outlet
+from vaultwire.server.results import Outlet
 from vaultwire.server.workers import Workers, log_crash
 
 TYPE_CHECKING = False

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.protocol.session import Session
-    from vaultwire.server.outlet import Outlet
+    from vaultwire.server.results import Outlet
 
 # What a client may subscribe to (2026-07-28, "Subscriptions"), and the notification for it.
 RESOURCE_LIST = "resourcesListChanged"

@@ -16,7 +16,7 @@ from vaultwire.protocol.session import Session
 from vaultwire.server.dispatcher import serve
 from vaultwire.server.results import TOOL_NOT_FOUND, Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
-from vaultwire.server.tasks import Job
+from vaultwire.server.workers import Job
 from vaultwire.transports.relay.forwarder import Forwarder
 from vaultwire.transports.relay.http_client import ConnectionLost, ConnectionPool, Unreachable, make_tls, tcp_connector
 from vaultwire.transports.relay.upstream import (
