@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check unit platforms conformance clients artefacts claude-code codex openapi browser plugin plugin-js docs pictures \
-	container systemd workflows release install-test bench soak mutants generate format clean
+	container systemd workflows release install-test bench soak mutants generate format hooks clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
@@ -226,6 +226,10 @@ generate: $(VENV)/.developing
 format: $(VENV)/.developing
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Checks format, lint and layers of what is staged before each commit (scripts/hooks/pre-commit). `git commit -n` leaves it out.
+hooks: $(VENV)/.developing
+	git config core.hooksPath scripts/hooks
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

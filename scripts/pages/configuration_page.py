@@ -22,8 +22,8 @@ from scripts.pages.environment import OURS, VARIABLES
 from scripts.pages.error_codes import ERROR_CODES
 
 from vaultwire.cli import run_options
+from vaultwire.cli.command import GROUPS, in_group
 from vaultwire.cli.command_spec import CommandSpec, Taken, specs_of
-from vaultwire.cli.command_table import GROUPS
 from vaultwire.cli.commands import make_parser
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
 
@@ -114,11 +114,11 @@ def _options_of_a_run() -> list[Taken]:
 
 
 def _commands(specs: Sequence[CommandSpec], run: Sequence[Taken]) -> Iterator[str]:
-    for title, group in GROUPS.items():
-        yield f"### {title[0].upper()}{title[1:]}\n"
-        for command in group:
+    for group in GROUPS:
+        yield f"### {group[0].upper()}{group[1:]}\n"
+        for name in in_group(group):
             for spec in specs:
-                if spec.words[0] == command.name:
+                if spec.words[0] == name:
                     yield from _command(spec, run)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.calls import call
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.bases.base_file import read_base, read_expression
+from vaultwire.bases.base import read_base, read_expression
 from vaultwire.bases.parser import SyntaxProblem, parse
 from vaultwire.bases.renaming import NotRenamedError, PropertyRenaming, TagRenaming, rename_in_base
 from vaultwire.markdown.offsets import apply_replacements
@@ -290,7 +290,7 @@ def test_the_rows_are_the_same_after_a_tag_was_renamed(
 
 
 def check_rows(root: Path, filters: list[str], kind: str, order: str, formula: str, rename: dict[str, str]) -> None:
-    """Check that a base shows the same before and after: as a file, in a note, and in a note that the vault excludes."""
+    """Check that a base shows the same before and after: as a file, in a note, also an excluded one, in a card."""
     lines = "".join(f'    - "{each}"\n' for each in filters)
     view = f"{{name: V, type: table, order: {order}}}"
     base = f'filters:\n  {kind}:\n{lines}formulas: {{f: "{formula}"}}\nviews:\n  - {view}\n'
@@ -300,6 +300,9 @@ def check_rows(root: Path, filters: list[str], kind: str, order: str, formula: s
         root,
         f"{settings_file}=== Some.base\n{base}=== In.md\n{block}=== Hidden/In.md\n{block}=== Hidden/B.base\n{base}",
     )
+    node = {"id": "1", "type": "text", "text": block, "x": 0, "y": 0, "width": 1, "height": 1}
+    canvas = root / "Cards.canvas"
+    canvas.write_text(json.dumps({"nodes": [node], "edges": []}))
     places: list[dict[str, Any]] = [{"base": name} for name in ("Some.base", "Hidden/B.base")]
     places += [{"base": name, "block": 1} for name in ("In.md", "Hidden/In.md")]
     vault = open_vault(root)
@@ -313,5 +316,6 @@ def check_rows(root: Path, filters: list[str], kind: str, order: str, formula: s
     snapshots = snapshot(root)
     call(vault, "rename", **rename)
     assert [rows(place) for place in places] == before
+    assert json.loads(canvas.read_text())["nodes"] == [{**node, "text": (root / "In.md").read_text()}]
     call(vault, "undo_changes", changes=[1])
     assert snapshot(root) == snapshots

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shlex
@@ -11,15 +12,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from scripts.pages.configuration_page import page_text as configuration_page
 
+from vaultwire.cli.command import COMMANDS, GROUPS, NOTES, command
 from vaultwire.cli.command_spec import specs_of
-from vaultwire.cli.command_table import GROUPS
 from vaultwire.cli.commands import make_parser
+from vaultwire.cli.commands import run as run_line
 from vaultwire.cli.shell_completion import script
 from vaultwire.toolkit.catalog import load_catalog
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = [command for group in GROUPS.values() for command in group]
 SPECS = list(specs_of(make_parser()))
 
 
@@ -42,14 +44,12 @@ def test_vaultwire_alone_shows_its_commands_in_groups() -> None:
     assert out == run("--help")[1]
     positions = [out.index(f"\n{title}:\n") for title in GROUPS]
     assert positions == sorted(positions)
-    assert all(f"\n  {command.name} " in out for command in COMMANDS)
+    assert all(f"\n  {name} " in out for name in COMMANDS)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_help_of_each_command_has_an_example_and_its_exit_codes(
-    command: object, capsys: pytest.CaptureFixture[str]
-) -> None:
-    name, examples = command.name, command.examples  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_each_command_has_an_example_and_its_exit_codes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    examples = COMMANDS[name].examples
     with pytest.raises(SystemExit) as ended:
         make_parser().parse_args([name, "--help"])
     assert ended.value.code == 0
@@ -60,11 +60,34 @@ def test_help_of_each_command_has_an_example_and_its_exit_codes(
     assert all(f"\n  {example}\n" in said for example in examples)
 
 
-@pytest.mark.parametrize("example", [example for command in COMMANDS for example in command.examples])
+@pytest.mark.parametrize("example", [example for command in COMMANDS.values() for example in command.examples])
 def test_the_examples_of_help_are_command_lines(example: str) -> None:
     program, *arguments = shlex.split(re.split(r" (\||>>) ", example)[0])
     assert program == "vaultwire"
     make_parser().parse_args(arguments)
+
+
+def test_one_declaration_is_all_that_a_command_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    def add_options(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--hard", action="store_true", help="try harder")
+
+    @command("trial", NOTES, "try it", "vaultwire trial --hard", options=add_options)
+    def trial(options: argparse.Namespace) -> int:
+        return 7 if options.hard else 0
+
+    try:
+        assert run_line(["trial", "--hard"]) == 7
+        with pytest.raises(SystemExit):
+            run_line(["trial", "--help"])
+        said = capsys.readouterr().out
+        assert "\n  vaultwire trial --hard\n" in said
+        assert "try harder" in said
+        specs = list(specs_of(make_parser()))
+        assert "  trial          try it\n" in make_parser().format_help()
+        assert "trial" in script("bash", specs)
+        assert "#### vaultwire trial\n" in configuration_page()
+    finally:
+        del COMMANDS["trial"]
 
 
 @pytest.mark.parametrize(
@@ -89,11 +112,11 @@ def test_a_wrong_line_is_told_what_may_be_meant(given: list[str], said: str) -> 
 
 
 def test_options_of_the_servers_stand_in_groups() -> None:
-    for command, titles in (
+    for name, titles in (
         ("stdio", ("vault", "what clients may do", "limits for clients")),
         ("serve", ("address", "web pages, keys and tokens", "TLS", "logs and metrics")),
     ):
-        said = run(command, "--help")[1]
+        said = run(name, "--help")[1]
         assert all(f"\n{title}:\n" in said for title in titles)
 
 

@@ -36,6 +36,20 @@ def test_the_makefile_has_what_the_workflows_run() -> None:
     assert run - {"docs", "release"} <= targets
 
 
+@pytest.mark.parametrize("script", ["run", "release"])
+def test_the_makefile_has_what_a_script_of_ci_runs(script: str) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    run = re.findall(r"^make ([\w-]+)", (ROOT / ".ci" / script).read_text(encoding="utf-8"), re.MULTILINE)
+    assert [each for each in run if not re.search(rf"^{each}:", makefile, re.MULTILINE)] == []
+
+
+def test_what_release_checks_watch_exists() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "release-checks.yml").read_text(encoding="utf-8")
+    watched = re.findall(r"^      - ([\w./-]+?)(?:/\*\*)?$", workflow, re.MULTILINE)
+    assert len(watched) > 10
+    assert [path for path in watched if not (ROOT / path).exists()] == []
+
+
 def test_dependabot_looks_where_the_dependencies_are() -> None:
     updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text(encoding="utf-8"))["updates"]
     listed = {folder for update in updates for folder in [*update.get("directories", []), update.get("directory")]}

@@ -1,4 +1,4 @@
-"""The text index as it is meant, in memory: it tries a plan on every note. Slow and plain: the backends are compared to it."""
+"""The text index as it is meant, in memory: it tries a plan on every note. Slow and plain: the real one is compared to it."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from vaultwire.vault.index.store.search_plan import (
     as_written,
     has_loose,
 )
-from vaultwire.vault.index.store.text_index import Ranking, TextDocument, TextHits, kept_ranking
+from vaultwire.vault.index.store.text_index import Ranking, TextDocument, TextHits, TextIndex
 from vaultwire.vault.search.rarity import rarity
 
 MOST_TIMES = 3
 """A word that occurs more often counts no more."""
 
 
-class MemoryText:
-    """Implements ``text_index.TextIndex``. What is put is stored at once; what is committed can be found."""
+class MemoryText(TextIndex):
+    """Overrides every method. What is put is stored at once; what is committed can be found."""
 
     def __init__(self, folder: str | None = None) -> None:
         """``folder`` is not used."""
@@ -43,7 +43,7 @@ class MemoryText:
         self._counts: Counter[str] = Counter()  # how many notes have each word
 
     def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
-        """See the port."""
+        """See ``TextIndex``."""
         written = as_written(plan) if has_loose(plan) else None
         counts, notes = self._counts, len(self._committed)
 
@@ -64,11 +64,13 @@ class MemoryText:
         return TextHits([note_id for _, note_id in page], scores, len(ranked))
 
     def ranking(self, plan: Plan, without: Collection[int]) -> Ranking:
-        """See the port."""
-        return kept_ranking(self.search(plan, without, 0, None))
+        """See ``TextIndex``."""
+        ranking = Ranking(lambda offset, limit: self.search(plan, without, offset, limit))
+        ranking.keep_all()
+        return ranking
 
     def holders(self, field: str, words: Sequence[str], most: int) -> dict[str, list[int]]:
-        """See the port."""
+        """See ``TextIndex``."""
         found: dict[str, list[int]] = {}
         for note_id, document in self._committed.items():
             for word in set(document.words[field].split()).intersection(words):
@@ -76,35 +78,35 @@ class MemoryText:
         return {word: ids for word, ids in found.items() if len(ids) <= most}
 
     def words(self, field: str) -> set[str]:
-        """See the port."""
+        """See ``TextIndex``."""
         return {word for document in self._committed.values() for word in document.words[field].split()}
 
     def refresh(self) -> None:
-        """See the port. No other process writes here."""
+        """See ``TextIndex``. No other process writes here."""
 
     def start_writing(self) -> bool:
-        """See the port. No other process writes here."""
+        """See ``TextIndex``. No other process writes here."""
         return True
 
     def put(self, document: TextDocument, *, is_new: bool = False) -> None:
-        """See the port."""
+        """See ``TextIndex``."""
         self._put_notes[document.id] = document
 
     def remove(self, note_id: int) -> None:
-        """See the port."""
+        """See ``TextIndex``."""
         self._put_notes.pop(note_id, None)
 
     def save(self) -> None:
         """Do nothing: all of it is in memory."""
 
     def commit(self) -> None:
-        """See the port."""
+        """See ``TextIndex``."""
         self._committed = dict(self._put_notes)
         texts = [document.words[BODY] for document in self._committed.values()]
         self._counts = Counter(word for text in texts for word in set(text.split()))
 
     def stop_writing(self) -> None:
-        """See the port."""
+        """See ``TextIndex``."""
         self._put_notes = dict(self._committed)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Stored indexes of a folder, on every backend, and the comparison of all answers of two indexes."""
+"""Stored indexes of a folder, and the comparison of all answers of two indexes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from support.memory_text import MemoryText
 from support.vaults import vault_over
 from vaultwire.vault.days import parse_days
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.index.store.fts5_text import Fts5Text
 from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.search.filters import NoteFilterText, parse_note_filter, property_types
 from vaultwire.vault.search.query import parse_query
@@ -24,7 +22,7 @@ from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.excludes import CachedExcludes
 
 Backend = Callable[[str | None], TextIndex]
-BACKENDS: list[Backend] = [MemoryText, TantivyText, Fts5Text]
+BACKENDS: list[Backend] = [MemoryText, TextIndex]
 MAX_BYTES = 400_000
 
 QUERIES = [
@@ -59,14 +57,14 @@ QUERIES = [
 def open_stored(
     root: Path,
     cache: Path | None,
-    backend: Backend = TantivyText,
+    backend: Backend = TextIndex,
     max_bytes: int = MAX_BYTES,
     files: Files | None = None,
 ) -> tuple[Vault, StoredIndex, IndexFolder]:
     """Return the engine of a folder, its index, and the index's place; in memory without a ``cache``."""
     files = files or Files(str(root), max_bytes)
     rules = CachedSettings(files.root)
-    home = IndexFolder(files.root, str(cache) if cache else None, backend)
+    home = IndexFolder(files.root, str(cache) if cache else None, open_text=backend)
     index = StoredIndex(files, home, CachedExcludes(files.root, rules).get)
     return vault_over(files, index, rules), index, home
 

@@ -10,7 +10,7 @@ from vaultwire.trust.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from vaultwire.toolkit.registry import AnyTool, Description
     from vaultwire.trust.policy_file import LoadedPolicy
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from vaultwire.vault.disk.files import Files
     from vaultwire.vault.disk.inspection import Fingerprint, Inspection
     from vaultwire.vault.index.store.stored_index import StoredIndex
-    from vaultwire.vault.index.store.text_index import TextIndex
     from vaultwire.vault.settings.obsidian_settings import CachedSettings
     from vaultwire.vault.value_types import IndexReport, Progress
     from vaultwire.vault.vault import Vault
@@ -204,18 +203,8 @@ def open_index(files: Files, cache: str | None) -> StoredIndex:
     from vaultwire.vault.settings.obsidian_settings import CachedSettings  # noqa: PLC0415
     from vaultwire.vault.visibility.excludes import CachedExcludes  # noqa: PLC0415 - after the first answer
 
-    folder = IndexFolder(files.root, cache, _text_backend(), files.stamp)
+    folder = IndexFolder(files.root, cache, files.stamp)
     return StoredIndex(files, folder, CachedExcludes(files.root, CachedSettings(files.root)).get)
-
-
-def _text_backend() -> Callable[[str | None], TextIndex]:
-    try:
-        from vaultwire.vault.index.store.tantivy_text import TantivyText  # noqa: PLC0415
-    except ImportError:  # no wheel for this system
-        from vaultwire.vault.index.store.fts5_text import Fts5Text  # noqa: PLC0415
-
-        return Fts5Text
-    return TantivyText
 
 
 def _open_files(config: Config, loaded: LoadedPolicy | None = None) -> Files:

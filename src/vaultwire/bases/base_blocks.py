@@ -1,4 +1,4 @@
-"""Bases in the code blocks of notes: ```` ```base ````. What they say is read by ``base_file``."""
+"""Bases in the code blocks of notes: ```` ```base ````. What they say is read by ``base``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from vaultwire.markdown.block_parser import read_body
+from vaultwire.markdown.canvas import edited_cards
 from vaultwire.markdown.diffs import differences
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.patterns import compile_pattern
@@ -78,6 +79,12 @@ def edit_block(text: str, number: int, edit: Callable[[Block], str]) -> str:
 def edit_blocks(text: str, edit: Callable[[Block], str]) -> str:
     """Return a note with all base blocks edited, as ``edit_block`` does."""
     return _edited(text, 0, edit)
+
+
+def edit_cards(canvas: str, edit: Callable[[str, int], str]) -> str:
+    """Return a canvas whose text cards with code blocks are edited, as ``edited_cards`` does. Raises NotACanvasError."""
+    has_blocks = "base" in canvas and ("```" in canvas or "~~~" in canvas)
+    return edited_cards(canvas, edit) if has_blocks else canvas
 
 
 def _edited(text: str, number: int, edit: Callable[[Block], str]) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from vaultwire.cli.command import FOUND_CODES, SETTING_UP, command
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import audit_file
 from vaultwire.trust.audit import records, verify
@@ -17,8 +18,7 @@ from vaultwire.trust.audit import records, verify
 _MAX_SHOWN = 10
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the actions."""
+def _add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
     log = argparse.ArgumentParser(add_help=False)
     log.add_argument("log", metavar="LOG", help="the file, or the folder it is in, as --audit was given it")
@@ -43,6 +43,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@command(
+    "audit",
+    SETTING_UP,
+    "read and search the audit log, and check that it is complete",
+    "vaultwire audit tail ~/vaultwire-log -n 50",
+    options=_add_options,
+    codes=FOUND_CODES,
+)
 def run(options: argparse.Namespace) -> int:
     """Do it and return the exit code."""
     path = audit_file(options.log)

@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from vaultwire.cli.command import CHECK_CODES, NOTES, command
 from vaultwire.cli.progress import ProgressLine
 from vaultwire.cli.terminal import complain, say_data, say_styled
 from vaultwire.cli.vault_commands import calling
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 ERROR_STYLE, WARNING_STYLE = "31", "33"
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("note", nargs="?", metavar="NOTE", help="path or name of one note (else: all)")
     parser.add_argument(
         "--fix", action="store_true", help="correct links to a mistyped or moved name, where only one note can be meant"
@@ -30,6 +30,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     calling.add_options(parser, changes=True, dry_run=True)
 
 
+@command(
+    "check",
+    NOTES,
+    "find what is broken in one note or in all notes",
+    "vaultwire check",
+    "vaultwire check --fix --dry-run",
+    options=_add_options,
+    codes=CHECK_CODES,
+)
 def run(options: argparse.Namespace) -> int:
     """Print the faults of one note or of all notes; return 1 if there are any (left), else 0. Raises ConfigError."""
     config = make_config(options.vault, policy=options.policy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from vaultwire.cli import run_options
+from vaultwire.cli.command import SERVERS, SETTING_UP, command
 from vaultwire.client_setup.clients import CLIENTS, SCOPES
 
 
@@ -46,6 +47,14 @@ def _add_entry(parser: argparse.ArgumentParser) -> None:
     run_options.add_all(parser)
 
 
+@command(
+    "client-config",
+    SERVERS,
+    "print the entry that makes a client use vaultwire",
+    "vaultwire client-config claude-desktop --vault ~/Notes",
+    "vaultwire client-config cursor --vault ~/Notes --link",
+    options=add_client_config,
+)
 def run_client_config(options: argparse.Namespace) -> int:
     """Run ``client-config``."""
     from vaultwire.cli import client_config  # noqa: PLC0415 - for this command only
@@ -53,6 +62,16 @@ def run_client_config(options: argparse.Namespace) -> int:
     return client_config.run(options)
 
 
+@command(
+    "install",
+    SETTING_UP,
+    "put vaultwire into a client's own file, or take it out",
+    "vaultwire install",
+    "vaultwire install claude-desktop --vault ~/Notes --dry-run",
+    "vaultwire install cursor --http https://notes.example.org --key-env VAULTWIRE_KEY",
+    "vaultwire install cursor --undo",
+    options=add_install,
+)
 def run_install(options: argparse.Namespace) -> int:
     """Run ``install``."""
     from vaultwire.cli import install  # noqa: PLC0415 - for this command only

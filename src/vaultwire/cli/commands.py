@@ -1,4 +1,4 @@
-"""The command line: it makes the parser from the table of commands, and runs the command that is given."""
+"""The command line: it makes the parser from the commands that ``@command`` declares, and runs the one that is given."""
 
 from __future__ import annotations
 
@@ -8,8 +8,27 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from vaultwire import __version__
-from vaultwire.cli.command_table import GROUPS, Command
+from vaultwire.cli import (  # noqa: F401 - each declares its commands
+    audit,
+    check,
+    client_options,
+    connect,
+    demo,
+    desk,
+    doctor,
+    editor_commands,
+    ide,
+    keys,
+    plugin,
+    policy,
+    serve,
+    service,
+    shell_completion,
+    vaults,
+)
+from vaultwire.cli.command import COMMANDS, GROUPS, Command, in_group
 from vaultwire.cli.suggestions import CommandParser, actions_of, commands_of
+from vaultwire.cli.vault_commands import any_tool, bases, finding, history, notes, proposals  # noqa: F401 - as above
 
 _DESCRIPTION = "One program between an Obsidian vault and the AI assistants and editors that work with it."
 _EPILOG = """\
@@ -61,27 +80,23 @@ def make_parser() -> CommandParser:
     parser.add_argument("--version", action="version", version=f"vaultwire {__version__}")
     parser.set_defaults(parser=parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True, help=argparse.SUPPRESS, prog="vaultwire")
-    for group in GROUPS.values():
-        for each in group:
-            _add(commands, each)
+    for name in sorted(COMMANDS):
+        _add(commands, COMMANDS[name])
     return parser
 
 
-def _add(commands: argparse._SubParsersAction[CommandParser], each: Command) -> None:
-    examples = "\n".join(f"  {example}" for example in each.examples)
-    epilog = f"{'example' if len(each.examples) == 1 else 'examples'}:\n{examples}\n\n{each.exit_codes}"
-    command = commands.add_parser(each.name, description=_sentence(each.help), epilog=epilog)
-    each.add_options(command)
-    command.set_defaults(run=each.run)
+def _add(commands: argparse._SubParsersAction[CommandParser], command: Command) -> None:
+    examples = "\n".join(f"  {example}" for example in command.examples)
+    epilog = f"{'example' if len(command.examples) == 1 else 'examples'}:\n{examples}\n\n{command.exit_codes}"
+    description = f"{command.about[0].upper()}{command.about[1:]}."
+    parser = commands.add_parser(command.name, description=description, epilog=epilog)
+    command.add_options(parser)
+    parser.set_defaults(run=command.run)
 
 
 def _listed() -> str:
     """Return the commands in their groups, as help shows them."""
     lines: list[str] = []
-    for title, group in GROUPS.items():
-        lines += [f"{title}:", *(f"  {each.name:14} {each.help}" for each in group), ""]
+    for group in GROUPS:
+        lines += [f"{group}:", *(f"  {name:14} {COMMANDS[name].about}" for name in in_group(group)), ""]
     return "\n".join(lines).rstrip()
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."

@@ -8,6 +8,7 @@ import sys
 from urllib.parse import urlsplit
 
 from vaultwire import app
+from vaultwire.cli.command import SERVERS, command
 from vaultwire.cli.terminal import complain
 from vaultwire.config import ConfigError
 
@@ -24,8 +25,7 @@ TRANSPORTS = ("auto", "mcp", "v1")
 _MAX_KEY_CHARACTERS = 10_000
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", nargs="?", metavar="URL", help="the server (http://127.0.0.1:3000)")
     parser.add_argument(
         "--transport",
@@ -41,6 +41,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ca-file", metavar="FILE", help="certificates to trust, PEM (else: the system's)")
 
 
+@command(
+    "connect",
+    SERVERS,
+    "connect an MCP client to a vaultwire server on another computer",
+    "vaultwire connect https://notes.example.org --key-file ~/notes.key",
+    options=_add_options,
+)
 def run(options: argparse.Namespace) -> int:
     """Relay until the client is done; return 1 if the server was never reached, else 0. Raises ConfigError."""
     key = options.key

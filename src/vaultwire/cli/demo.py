@@ -6,14 +6,16 @@ must be refused, and proves that not a byte changed.
 
 from __future__ import annotations
 
+import argparse
 import os
 import tempfile
 from typing import Any
 
 from vaultwire.app import engine
+from vaultwire.cli.command import SETTING_UP, command
 from vaultwire.cli.stdio_client import StdioClient
 from vaultwire.cli.terminal import say, say_styled
-from vaultwire.config import CACHE_VARIABLE, STATE_VARIABLE, Config, ConfigError
+from vaultwire.config import CACHE_VARIABLE, STATE_VARIABLE, Config, ConfigError, make_config
 from vaultwire.installation import running_command
 
 # Of a long answer only so many lines and characters are shown.
@@ -35,10 +37,29 @@ _SAMPLE = {
 _EDIT = {"action": "append", "section": "Next", "content": "- [ ] water the tomatoes"}
 
 
-def run(config: Config | None) -> int:
-    """Run the demo, on ``config``'s vault if it is given, and return the exit code."""
-    if config is not None:
-        return _on_own_vault(config)
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--vault", metavar="PATH", help="talk about this vault instead, read-only")
+    group.add_argument(
+        "--keep", metavar="FOLDER", help="only write the sample vault into this new folder, to practise with"
+    )
+
+
+@command(
+    "demo",
+    SETTING_UP,
+    "see a client and a server talk about a sample vault",
+    "vaultwire demo",
+    "vaultwire demo --vault ~/Notes",
+    "vaultwire demo --keep ~/Practice",
+    options=_add_options,
+)
+def run(options: argparse.Namespace) -> int:
+    """Run the demo and return the exit code. Raises ConfigError."""
+    if options.keep:
+        return _keep(options.keep)
+    if options.vault:
+        return _on_own_vault(make_config(options.vault, read_only=True))
     with tempfile.TemporaryDirectory(prefix="vaultwire-demo-") as folder:
         vault = os.path.join(folder, "vault")
         write_sample(vault)
@@ -62,7 +83,7 @@ def run(config: Config | None) -> int:
     return 0
 
 
-def keep(given: str) -> int:
+def _keep(given: str) -> int:
     """Write the sample vault into a new or empty folder, and return the exit code. Raises ConfigError."""
     folder = os.path.abspath(os.path.expanduser(given))
     try:

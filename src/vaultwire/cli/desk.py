@@ -8,6 +8,7 @@ import signal
 import threading
 
 from vaultwire.cli import run_options
+from vaultwire.cli.command import HISTORY, command
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import Config, make_config, state_folder
 
@@ -16,8 +17,7 @@ _STOPS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # those that the system ha
 _WAIT_SECONDS = 0.5
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+def _add_options(parser: argparse.ArgumentParser) -> None:
     run_options.add_vault(parser)
     run_options.add_policy(parser)
     parser.add_argument(
@@ -30,6 +30,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@command(
+    "desk",
+    HISTORY,
+    "open the desk in a browser: what assistants changed, and what waits for you",
+    "vaultwire desk",
+    "vaultwire desk --vault ~/Notes --no-browser",
+    options=_add_options,
+)
 def run(options: argparse.Namespace) -> int:
     """Open the desk and return the exit code. Raises ConfigError."""
     from vaultwire.app.desk import new_link  # noqa: PLC0415 - an HTTP server, which no other command should load

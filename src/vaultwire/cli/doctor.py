@@ -15,6 +15,7 @@ from vaultwire import __version__
 from vaultwire.app import engine
 from vaultwire.cli import run_options
 from vaultwire.cli.check import summary, to_line
+from vaultwire.cli.command import CHECK_CODES, SETTING_UP, command
 from vaultwire.cli.progress import ProgressLine
 from vaultwire.cli.stdio_client import ServerEndedError, StdioClient
 from vaultwire.cli.terminal import say, say_data, say_styled
@@ -41,14 +42,21 @@ _NEARLY_FULL = 0.9  # of what may wait of one client
 _CONTRACT_MILLISECONDS = 100  # "initialize response: <100ms"
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     group = parser.add_argument_group("vault")
     run_options.add_vault(group)
     run_options.add_policy(group)
 
 
+@command(
+    "doctor",
+    SETTING_UP,
+    "check this computer, a vault and the start-up time",
+    "vaultwire doctor --vault ~/Notes",
+    options=_add_options,
+    codes=CHECK_CODES,
+)
 def run(options: argparse.Namespace) -> int:
     """Print a report for each vault; return 1 if something is wrong, else 0. Raises ConfigError.
 
@@ -182,9 +190,9 @@ def _environment_lines(environment: dict[str, Any]) -> Iterator[tuple[str, str]]
     known = ", ".join(sorted({*environment["obsidian_vaults"].values()}))
     yield _FACT, f"Obsidian knows {known or 'no vaults on this computer'}"
     yield _HEADING, "Extras"
-    for name, command in environment["extras"].items():
+    for name, how in environment["extras"].items():
         what = f"{name} ({_EXTRAS.get(name, 'an extra')})"
-        yield _FACT, f"{what}: not installed. To add it: {command}" if command else f"{what}: installed"
+        yield _FACT, f"{what}: not installed. To add it: {how}" if how else f"{what}: installed"
 
 
 def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:

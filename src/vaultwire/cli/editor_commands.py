@@ -8,6 +8,8 @@ import os
 import re
 from typing import Any
 
+from vaultwire.cli import run_options
+from vaultwire.cli.command import EDITORS, command
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.desk.command_api import KEY_HEADER, NOBODY, PATH, PRIVATE
@@ -17,8 +19,8 @@ _SECONDS = 10.0
 _MAX_ANSWER = 1 << 16
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the argument: a note, and lines of it."""
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    run_options.add_vault(parser)
     parser.add_argument(
         "note",
         metavar="NOTE[#PART]",
@@ -26,7 +28,31 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace, do: str) -> int:
+@command(
+    "mention",
+    EDITORS,
+    "mention a note to the assistants that use a running vaultwire ide",
+    "vaultwire mention 'Garden plan#L2-L5' --vault ~/Notes",
+    options=_add_options,
+)
+def mention(options: argparse.Namespace) -> int:
+    """Mention a note and return the exit code."""
+    return _run(options, "mention")
+
+
+@command(
+    "select",
+    EDITORS,
+    "tell the assistants that use a running vaultwire ide which note is active",
+    "vaultwire select 'Garden plan' --vault ~/Notes",
+    options=_add_options,
+)
+def select(options: argparse.Namespace) -> int:
+    """Name the active note and return the exit code."""
+    return _run(options, "select")
+
+
+def _run(options: argparse.Namespace, do: str) -> int:
     """Send the command and return the exit code: 1 if no assistant got it. Raises ConfigError. ``do``: mention or select."""
     config = make_config(options.vault)
     if len(config.vaults) > 1:

@@ -7,15 +7,17 @@ import contextlib
 from collections.abc import Callable, Sequence
 
 from vaultwire.cli import run_options
+from vaultwire.cli.command import EDITORS, command
 from vaultwire.cli.terminal import complain, say
-from vaultwire.config import Config
+from vaultwire.config import make_config
 
 # The clients other than Claude Code, by their options.
 _COMPANIONS = {"gemini": "Gemini CLI", "qwen": "Qwen Code"}
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the editors' door."""
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    run_options.add_vault(parser)
+    run_options.add_policy(parser)
     add_companions(parser)
     parser.add_argument("--no-browser", action="store_true", help="do not open the desk, only print links to it")
     parser.add_argument("--debug", action="store_true", help="print connections and messages on stderr")
@@ -32,10 +34,18 @@ def companions(options: argparse.Namespace) -> list[str]:
     return [option for option in _COMPANIONS if getattr(options, option)]
 
 
-def run(config: Config, options: argparse.Namespace) -> int:
-    """Serve until told to end; return the exit code."""
+@command(
+    "ide",
+    EDITORS,
+    "connect Claude Code to a vault as its editor: open note, selection, review of changes",
+    "vaultwire ide --vault ~/Notes --gemini",
+    options=_add_options,
+)
+def run(options: argparse.Namespace) -> int:
+    """Serve until told to end; return the exit code. Raises ConfigError."""
     from vaultwire.app.editors import open_editors, run_ide  # noqa: PLC0415 - 150 ms, which no other command should pay
 
+    config = make_config(options.vault, policy=options.policy)
     asked = companions(options)
     log = complain if options.debug else lambda _: None
     shows = not options.no_browser

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 
+from vaultwire.cli.command import SETTING_UP, command
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import keys_folder, state_folder
 from vaultwire.desk.access import desk_keys_folder
 from vaultwire.trust.keys import KeyRefused, Keys
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the actions."""
+def _add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
     issued = actions.add_parser("issue", help="make a key and show it once")
     issued.add_argument("name", help="name of the key, such as phone")
@@ -25,6 +25,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     revoked.add_argument("name", help="name of the key")
 
 
+@command(
+    "keys",
+    SETTING_UP,
+    "manage the API keys of serve: issue, list, revoke",
+    "vaultwire keys issue phone",
+    options=_add_options,
+)
 def run(options: argparse.Namespace) -> int:
     """Do it and return the exit code."""
     keys, desk_keys = Keys(keys_folder()), Keys(desk_keys_folder(state_folder()))

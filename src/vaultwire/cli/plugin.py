@@ -6,12 +6,12 @@ import argparse
 import os
 
 from vaultwire.cli import run_options
+from vaultwire.cli.command import EDITORS, command
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import make_config
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the actions."""
+def _add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
     for name, text in (
         ("install", "put the plugin into the vault, or renew it there; you enable it in Obsidian"),
@@ -20,6 +20,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         run_options.add_vault(actions.add_parser(name, help=text))
 
 
+@command(
+    "plugin",
+    EDITORS,
+    "install the companion plugin in a vault's Obsidian, or remove it",
+    "vaultwire plugin install --vault ~/Notes",
+    options=_add_options,
+)
 def run(options: argparse.Namespace) -> int:
     """Do it for each vault and return the exit code: 1 if it failed. Raises ConfigError."""
     from vaultwire.obsidian.plugin_files import (  # noqa: PLC0415 - 10 ms, which no other command should pay

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from vaultwire.cli.command import SETTING_UP, command
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import POLICY_VARIABLE, VAULT_VARIABLE, ConfigError, make_config, policy_path
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
@@ -24,8 +25,7 @@ from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.visibility.visible_files import VisibleFiles
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the actions."""
+def _add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
     checked = actions.add_parser("check", help="check a policy's file, and print its rules in words")
     checked.add_argument("policy", metavar="FILE", help="the file")
@@ -44,6 +44,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@command(
+    "policy",
+    SETTING_UP,
+    "check a policy file, and explain what it allows",
+    "vaultwire policy explain delete_note Diary/Today.md --policy policy.toml",
+    options=_add_options,
+)
 def run(options: argparse.Namespace) -> int:
     """Do it and return the exit code: 1 for a wrong policy, and for what is not allowed. Raises ConfigError."""
     path_of_policy = policy_path(options.policy)

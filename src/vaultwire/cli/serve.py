@@ -1,4 +1,4 @@
-"""``vaultwire serve``: its options, and what it prints while it runs."""
+"""``vaultwire serve``: its options, and what it prints while it runs. And the declaration of ``vaultwire stdio``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import sys
 
 from vaultwire import app
 from vaultwire.app.network_config import NetworkConfig, make_network_config
-from vaultwire.cli import ide
+from vaultwire.cli import ide, run_options, stdio
+from vaultwire.cli.command import SERVERS, command
 from vaultwire.cli.terminal import complain, say
-from vaultwire.config import Config, ConfigError
+from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.trust.tokens import Trusted
 
 # A URL that can be quoted in a header; without user, query and fragment.
@@ -20,8 +21,27 @@ _HERE = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/|$)")
 _SCOPE = re.compile(r"[!#-\[\]-~]+")  # RFC 6749, 3.3
 
 
+def _add_stdio(parser: argparse.ArgumentParser) -> None:
+    run_options.add_all(parser)
+    parser.add_argument(
+        run_options.IGNORED, action="store_true", help="has no effect any more: stdio is always on its own"
+    )
+
+
+@command(  # here and not in cli/stdio.py, which loads nothing that the first answer does not need
+    "stdio",
+    SERVERS,
+    "serve a vault to an MCP client over stdin and stdout",
+    "vaultwire stdio --vault ~/Notes --read-only",
+    options=_add_stdio,
+)
+def _run_stdio(options: argparse.Namespace) -> int:
+    return stdio.serve(**run_options.read_all(options))
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the network doors."""
+    """Add the options of a run, and those of the network."""
+    run_options.add_all(parser)
     address = parser.add_argument_group("address")
     address.add_argument("--port", type=int, default=3000, help="port to listen on (3000); 0 for any free one")
     address.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this computer only)")
@@ -80,8 +100,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     watching.add_argument("--log-file", metavar="LOG", help="append to this file what would go to stdout and stderr")
 
 
-def run(config: Config, options: argparse.Namespace) -> int:
-    """Serve until told to end; return the exit code."""
+@command(
+    "serve",
+    SERVERS,
+    "serve a vault to clients over HTTP: MCP and a REST API",
+    "vaultwire serve --vault ~/Notes --port 3000",
+    options=add_options,
+)
+def run(options: argparse.Namespace) -> int:
+    """Serve until told to end; return the exit code. Raises ConfigError."""
+    config = make_config(**run_options.read_all(options))
     network = network_config(config, options)
 
     def on_ready(url: str, *, in_the_open: bool) -> None:

@@ -9,6 +9,7 @@ import sys
 
 from vaultwire import installation
 from vaultwire.cli import run_options, serve
+from vaultwire.cli.command import SERVERS, command
 from vaultwire.cli.terminal import complain, say, say_data
 from vaultwire.config import (
     CACHE_VARIABLE,
@@ -31,15 +32,14 @@ _OF_PLATFORM = {"darwin": "launchd", "win32": "task-scheduler"}
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - compared, not listened at
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the actions."""
+def _add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
     for name, text in (
         ("install", "install it, or change its options, and start it; it also starts at each login"),
         ("print", "show the file and the commands of install, and change nothing"),
     ):
         action = actions.add_parser(name, help=text)
-        _add_serve_options(action)
+        serve.add_options(action)
         action.add_argument(
             "--no-sandbox", action="store_true", help="let it write wherever you may write (systemd only)"
         )
@@ -53,6 +53,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     _add_force(removed)
 
 
+@command(
+    "service",
+    SERVERS,
+    "keep serve running: start it at login, and again if it ends",
+    "vaultwire service install --vault ~/Notes --port 3000",
+    "vaultwire service status",
+    "vaultwire service remove",
+    options=_add_options,
+)
 def run(options: argparse.Namespace) -> int:
     """Do it and return the exit code. Raises ConfigError."""
     from vaultwire.service.job import ServiceError  # noqa: PLC0415 - urllib and more, which no other command needs
@@ -67,11 +76,6 @@ def run(options: argparse.Namespace) -> int:
     except ServiceError as error:
         complain(str(error))
         return 1
-
-
-def _add_serve_options(parser: argparse.ArgumentParser) -> None:
-    run_options.add_all(parser)
-    serve.add_options(parser)
 
 
 def _add_system(parser: argparse.ArgumentParser) -> None:
@@ -157,8 +161,8 @@ def _status(plan: Plan) -> int:
 def _show(plan: Plan) -> None:
     say(f"# {plan.path}", to_stderr=True)
     say_data(plan.content.decode(plan.encoding).rstrip("\n"))
-    for command in plan.starts:
-        say(f"# then: {shlex.join(command.words)}", to_stderr=True)
+    for start in plan.starts:
+        say(f"# then: {shlex.join(start.words)}", to_stderr=True)
 
 
 def _job(config: Config, options: argparse.Namespace) -> Job:
@@ -212,7 +216,7 @@ def _program(system: str) -> list[str]:
 def serve_arguments(config: Config, options: argparse.Namespace) -> list[str]:
     """Return the options of ``serve`` that give the same run in another folder and another environment."""
     parser = argparse.ArgumentParser(add_help=False)
-    _add_serve_options(parser)
+    serve.add_options(parser)
     limits = config.limits
     values = {**vars(options), "vault": config.vault_options, "policy": config.policy, "prompts": config.prompts}
     values |= {

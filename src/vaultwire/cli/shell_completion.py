@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 
+from vaultwire.cli.command import SETTING_UP, command
 from vaultwire.cli.command_spec import FILE, FOLDER, TOOL, CommandSpec, Taken, specs_of
 from vaultwire.cli.terminal import say_text
 from vaultwire.toolkit.catalog import load_catalog
@@ -15,11 +16,18 @@ from vaultwire.toolkit.catalog import load_catalog
 _HEAD = "# Completion of vaultwire for {}. Printed by: vaultwire completion {}\n"
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the argument."""
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=tuple(_SCRIPTS), help="the shell to print it for")
 
 
+@command(
+    "completion",
+    SETTING_UP,
+    "print the completion script of a shell",
+    "vaultwire completion bash >> ~/.bash_completion",
+    "vaultwire completion fish | source",
+    options=_add_options,
+)
 def run(options: argparse.Namespace) -> int:
     """Print the script."""
     say_text(script(options.shell, list(specs_of(options.parser))))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 
+from vaultwire.cli.command import SETTING_UP, command
 from vaultwire.cli.terminal import say
 from vaultwire.obsidian.known_vaults import known_vaults, settings_folders
 
 
-def run() -> int:
+@command("vaults", SETTING_UP, "list the vaults that Obsidian knows", "vaultwire vaults")
+def run(_: argparse.Namespace) -> int:
     """Print a line for each vault and return the exit code."""
     vaults = known_vaults()
     if not vaults:

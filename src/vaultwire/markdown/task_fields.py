@@ -20,17 +20,20 @@ _SIGNS |= {"\N{HEAVY PLUS SIGN}": "created", "✅": "done", "❌": "cancelled"}
 _PRIORITIES = {"🔺": "highest", "⏫": "high", "🔼": "medium", "🔽": "low", "⏬": "lowest"}
 # Dataview's names, as Tasks writes them (its "Dataview format"). Dataview itself does not mind their case.
 _KEYS = {each: each for each in ("due", "scheduled", "start", "created", "cancelled", "priority")}
-_KEYS |= {"completion": "done", "repeat": "recurrence"}
+_KEYS |= {"completion": "done", "repeat": "recurrence", "oncompletion": "on_completion"}
 _DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)"
 _NAMED = "|".join(_KEYS)
 _FIELD = re.compile(
     rf"(?P<sign>[{''.join(_SIGNS)}])\ufe0f?[ \t]*+(?P<date>{_DAY})"
     rf"|(?P<priority>[{''.join(_PRIORITIES)}])\ufe0f?"
     r"|🔁\ufe0f?[ \t]*+(?P<rule>[A-Za-z0-9][A-Za-z0-9, !]*)"
+    r"|🏁\ufe0f?[ \t]*+(?P<on_completion>[A-Za-z]+)"
     rf"|\[[ \t]*+(?P<key>{_NAMED})::[ \t]*+(?P<value>[^\[\]\n]*|\[\[[^\[\]\n]*\]\])\]"
     rf"|\([ \t]*+(?P<round_key>{_NAMED})::[ \t]*+(?P<round_value>[^()\n]*)\)",
     re.IGNORECASE,
 )
+_VALUES = ("date", "priority", "rule", "on_completion", "value", "round_value")
+_NAMES = {"priority": "priority", "rule": "recurrence", "on_completion": "on_completion"}
 _DATE = re.compile(rf"(?:\[\[)?({_DAY})")
 # The id of a task, and those that it waits for.
 _IDS = re.compile(
@@ -82,9 +85,9 @@ def first_fields(text: str) -> dict[str, str]:
 
 
 def _to_field(found: re.Match[str]) -> TaskField | None:
-    group = next(name for name in ("date", "priority", "rule", "value", "round_value") if found[name] is not None)
+    group = next(name for name in _VALUES if found[name] is not None)
     start, value = found.start(group), found[group].rstrip()
-    name = {"priority": "priority", "rule": "recurrence"}.get(group) or _SIGNS.get(found["sign"] or "")
+    name = _NAMES.get(group) or _SIGNS.get(found["sign"] or "")
     is_inline = name is None
     if name is None:
         name = _KEYS[(found["key"] or found["round_key"]).lower()]

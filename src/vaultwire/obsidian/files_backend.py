@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from vaultwire.bases.comparing import shown_text
-from vaultwire.bases.errors import MOST_KEPT_BYTES
+from vaultwire.bases.values import MOST_KEPT_BYTES
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.obsidian.backend_values import (

@@ -73,8 +73,8 @@ def rename_heading(
         to: Its new text; of a block, its new id.
     """
     plan, done = vault.arranging.rename_heading(path, heading, to, if_match, progress, dry_run=dry_run)
-    data = Relinked(**to_changed(done), path=plan.path, links=len(plan.links))
-    what = f"renamed {heading} of {plan.path} to {to}, {counted(len(plan.links), 'link')} rewritten"
+    data = Relinked(**to_changed(done), path=plan.target, links=len(plan.links))
+    what = f"renamed {heading} of {plan.target} to {to}, {counted(len(plan.links), 'link')} rewritten"
     return Outcome(change_texts(done, what, data), data)
 
 
@@ -165,6 +165,6 @@ def extract_section(
         leave: What stays in its place: a "link" to the new note, an "embed" of it, or "nothing".
     """
     plan, done = vault.arranging.extract(path, Part(section, lines), to, leave, if_match, progress, dry_run=dry_run)
-    data = Relinked(**to_changed(done), path=plan.new_path, links=len(plan.links))
-    what = f"moved lines {plan.lines.first}-{plan.lines.last} of {plan.path} to {plan.new_path}"
+    data = Relinked(**to_changed(done), path=plan.target, links=len(plan.links))
+    what = f"moved lines {plan.lines.first}-{plan.lines.last} of {plan.source} to {plan.target}"
     return Outcome(change_texts(done, f"{what}, {counted(len(plan.links), 'link')} rewritten", data), data)

@@ -9,8 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from vaultwire.bases.comparing import shown_text
-from vaultwire.bases.texts import number_text
-from vaultwire.bases.values import Value
+from vaultwire.bases.values import Value, number_text
 from vaultwire.vault.base_queries.results import BaseResult, Column, ResultRow
 from vaultwire.vault.value_types import Progress
 
@@ -98,7 +97,7 @@ def separated(rows: Iterable[Sequence[str]], separator: str) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Return the text of a cell that is JSON (``bases.typed_json``)."""
+    """Return the text of a cell that is JSON (``bases.comparing``)."""
     if value is None:
         return ""
     if isinstance(value, bool):

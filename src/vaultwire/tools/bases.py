@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypedDict, cast
 
-from vaultwire.bases.comparing import shown_text
-from vaultwire.bases.host import Host
-from vaultwire.bases.typed_json import to_json
+from vaultwire.bases.comparing import shown_text, to_json
+from vaultwire.bases.row import Host
 from vaultwire.bases.values import ErrorValue
 from vaultwire.toolkit.argument_types import Limit
 from vaultwire.toolkit.paging import Cursor, page_of

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
-from vaultwire.markdown import canvas_edits
-from vaultwire.markdown.canvas import NotACanvasError
-from vaultwire.markdown.canvas_edits import CanvasAction, CanvasEdit
+from vaultwire.markdown import canvas as canvas_text
+from vaultwire.markdown.canvas import CanvasAction, CanvasEdit, NotACanvasError
 from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
@@ -111,7 +110,7 @@ def read_canvas(
     """
     note = vault.read_canvas(path, progress)
     try:
-        canvas = canvas_edits.read_canvas(note.text)
+        canvas = canvas_text.read_canvas(note.text)
     except NotACanvasError as error:
         raise VaultError(INVALID_ARGUMENTS, f"{note.path!r} cannot be read as a canvas: it {error}.") from None
     nodes = [_to_node(node, positions=positions) for node in canvas.nodes[:limit]]

@@ -9,8 +9,11 @@ from vaultwire.toolkit.paging import Cursor, page_outcome, position_of
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.links.checks import KINDS
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
+
+_KINDS = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
 
 
 class FoundFault(TypedDict):
@@ -19,11 +22,7 @@ class FoundFault(TypedDict):
     path: Annotated[str, "Path in the vault"]
     line: Annotated[int, "Line number, from 1"]
     column: Annotated[int, "Character on the line, from 1"]
-    kind: Annotated[
-        str,
-        "unresolved-link, unresolved-embed, missing-heading, missing-block, broken-frontmatter, wrong-property, "
-        "not-a-tag, duplicate-block, broken-canvas, broken-base, base-problem, empty-view, not-looked-into or unreadable",
-    ]
+    kind: Annotated[str, _KINDS]
     severity: Literal["error", "warning"]
     message: Annotated[str, "What is wrong"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vaultwire.bases.base_checks import check_base
+from vaultwire.bases.base_edits import check_base
 from vaultwire.vault.base_queries.bases import Bases
 from vaultwire.vault.base_queries.results import BaseSource
 from vaultwire.vault.disk.files import Files
@@ -12,13 +12,21 @@ from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_base, is_canvas, is_note, parse_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.links.checks import BROKEN_BASE, UNREADABLE, Checked, Checks, Finding, Suspects
+from vaultwire.vault.links.checks import (
+    BASE_PROBLEM,
+    BROKEN_BASE,
+    EMPTY_VIEW,
+    UNREADABLE,
+    Checked,
+    Checks,
+    Finding,
+    Suspects,
+)
 from vaultwire.vault.links.note_lookup import locate, locate_folder
 from vaultwire.vault.value_types import Progress, VaultPath
 
 # Each view is a query. A base with more views than this was not written by a person.
 _MOST_VIEWS = 50
-BASE_PROBLEM, EMPTY_VIEW = "base-problem", "empty-view"
 
 
 class AllSuspects(NamedTuple):

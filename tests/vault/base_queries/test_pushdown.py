@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
 from vaultwire.app.engine import open_index, open_settings
-from vaultwire.bases.base_file import read_base, read_expression
+from vaultwire.bases.base import read_base, read_expression
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.base_queries.bases import Bases, find_view
 from vaultwire.vault.base_queries.host import VaultHost

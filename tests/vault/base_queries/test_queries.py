@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.bases.texts import text_of
-from vaultwire.bases.values import Date, ErrorValue, File, Link
+from vaultwire.bases.values import Date, ErrorValue, File, Link, text_of
 from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.base_queries.results import BaseResult, BaseSource, Column
 from vaultwire.vault.errors import Stopped, VaultError

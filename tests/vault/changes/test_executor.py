@@ -446,7 +446,7 @@ def test_trouble_of_the_index_fails_no_change_and_is_over_with_its_cause(root: P
             raise trouble[0]
         return kept.get()
 
-    index = StoredIndex(files, IndexFolder(files.root, None, MemoryText), excludes)
+    index = StoredIndex(files, IndexFolder(files.root, None, open_text=MemoryText), excludes)
     vault = vault_over(files, index, CachedSettings(files.root))
     assert vault.search("apple", "", 0, 9).total == 0
     for error in (OSError(errno.EIO, "Input/output error"), RuntimeError("a mistake of the index")):

@@ -21,8 +21,7 @@ from support.vaults import write_vault
 from vaultwire.vault.index.store import updater
 from vaultwire.vault.index.store.schema import INDEXES
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.tantivy_text import TantivyText
-from vaultwire.vault.index.store.text_index import BrokenTextIndexError
+from vaultwire.vault.index.store.text_index import BrokenTextIndexError, TextIndex
 
 QUERIES = ["red", "-red", "#late", "'red apple' OR pear", "本語"]
 KEEPING = [backend for backend in BACKENDS if backend.__name__ != "MemoryText"]
@@ -217,7 +216,7 @@ def test_a_catalog_of_another_format_is_not_opened(tmp_path: Path, root: Path) -
 def test_where_nothing_can_be_kept_the_index_is_in_memory_and_says_why(tmp_path: Path, root: Path) -> None:
     (tmp_path / "file").write_text("")
     for cache in (tmp_path / "file", Path("/proc/none") if sys.platform == "linux" else tmp_path / "file" / "below"):
-        _, index, home = open_stored(root, cache, TantivyText)
+        _, index, home = open_stored(root, cache, TextIndex)
         assert difference(answers(index), answers_of_new(root)) == {}
         assert str(cache) in home.problem
         assert home.folder is None
@@ -251,7 +250,7 @@ def test_a_first_build_whose_commit_fails_is_rebuilt_with_all_its_indexes(
     monkeypatch.setattr(updater, "_MANY", 5)
     failures = ["of the first build"]
 
-    class FailingOnce(TantivyText):
+    class FailingOnce(TextIndex):
         def commit(self) -> None:
             if failures:
                 raise BrokenTextIndexError(failures.pop())

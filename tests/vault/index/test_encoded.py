@@ -16,8 +16,7 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.encoded import without_encoded
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.search_plan import BODY, HAS_ENCODED, KIND
-from vaultwire.vault.index.store.tantivy_text import TantivyText
-from vaultwire.vault.index.store.text_index import to_fields
+from vaultwire.vault.index.store.text_index import TextIndex, to_fields
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.search.searchable import searchable_text
@@ -91,7 +90,7 @@ def test_a_search_finds_what_looking_into_each_note_finds(tmp_path: Path) -> Non
     card = {"type": "text", "id": "a", "text": f"Plan\n{BASE64}", "x": 0, "y": 0, "width": 9, "height": 9}
     board = json.dumps({"nodes": [card], "edges": []}).replace("/", "\\/")  # as some programs write it
     (root / "board.canvas").write_text(board, encoding="utf-8")
-    _, index, _ = open_stored(root, tmp_path / "cache", TantivyText)
+    _, index, _ = open_stored(root, tmp_path / "cache", TextIndex)
     texts = {path.name: searchable_text(path.name, path.read_bytes()) for path in root.iterdir()}
     for asked in queries(chance, [*texts.values()]):
         try:

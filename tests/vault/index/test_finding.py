@@ -21,10 +21,8 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.index.store.fts5_text import Fts5Text
 from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.links.fuzzy_names import FuzzyNames, edit_distance
 from vaultwire.vault.search.filters import (
@@ -49,7 +47,7 @@ def the_days(text: str) -> Days:
     return parse_days(text, TODAY)
 
 
-BACKENDS: list[Callable[[str | None], TextIndex]] = [MemoryText, TantivyText, Fts5Text]
+BACKENDS: list[Callable[[str | None], TextIndex]] = [MemoryText, TextIndex]
 VAULT = """
 === Garden.md
 ---
@@ -92,7 +90,7 @@ tags: outdoor
 
 def open_over(root: Path, backend: Callable[[str | None], TextIndex] = MemoryText) -> StoredIndex:
     files = Files(str(root), 10_000)
-    return StoredIndex(files, IndexFolder(files.root, None, backend), lambda: Excludes(("Hidden/",)))
+    return StoredIndex(files, IndexFolder(files.root, None, open_text=backend), lambda: Excludes(("Hidden/",)))
 
 
 @pytest.fixture(params=BACKENDS, ids=lambda backend: str(backend.__name__))

@@ -19,8 +19,13 @@ from vaultwire.vault.index.store import changed_files, commit_schedule, first_bu
 from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.search_plan import BODY, AnyWord
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.tantivy_text import TantivyText
-from vaultwire.vault.index.store.text_index import VALUE_FIELDS, WORD_FIELDS, BrokenTextIndexError, TextDocument
+from vaultwire.vault.index.store.text_index import (
+    VALUE_FIELDS,
+    WORD_FIELDS,
+    BrokenTextIndexError,
+    TextDocument,
+    TextIndex,
+)
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import NO_PROGRESS, Found, IndexedSoFar, NoProgress, NoteStat, VaultPath
@@ -87,7 +92,7 @@ def test_an_index_built_in_parts_answers_as_one_that_reads_all_notes(
         assert difference(answers(again, queries), answers_of_new(root, queries)) == {}
 
 
-class CountingText(TantivyText):
+class CountingText(TextIndex):
     """A text index that counts the notes it holds in memory."""
 
     def __init__(self, folder: str | None) -> None:
@@ -129,21 +134,21 @@ def document(note_id: int) -> TextDocument:
 
 
 def test_what_a_search_found_during_a_build_stays_as_it_was_and_keeps_no_merged_segment(tmp_path: Path) -> None:
-    text = TantivyText(str(tmp_path))
+    text = TextIndex(str(tmp_path))
     assert text.start_writing()
     text.put(document(1), is_new=True)
     text.put(document(2), is_new=True)
     text.commit()
     assert text.start_writing()
     ranking = text.ranking(AnyWord(BODY, ("red",), ()), ())
-    before = ranking(0, 9)
+    before = ranking.page(0, 9)
     for number in range(3, 10):
         text.put(document(number), is_new=True)
         text.save()
     text.stop_writing()
     assert (text._searcher.num_segments, text._searcher.num_docs) == (1, 9)
-    assert ranking(0, 9) == before
-    assert ranking(1, 9).ids == before.ids[1:]
+    assert ranking.page(0, 9) == before
+    assert ranking.page(1, 9).ids == before.ids[1:]
     if sys.platform == "linux":
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
         assert not [line for line in maps.splitlines() if str(tmp_path) in line and "(deleted)" in line]
@@ -151,7 +156,7 @@ def test_what_a_search_found_during_a_build_stays_as_it_was_and_keeps_no_merged_
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be renamed there")
 def test_a_part_that_cannot_be_written_is_reported_with_the_next_note(tmp_path: Path) -> None:
-    text = TantivyText(str(tmp_path / "text"))
+    text = TextIndex(str(tmp_path / "text"))
     assert text.start_writing()
     text.put(document(1), is_new=True)
     (tmp_path / "text").rename(tmp_path / "elsewhere")
@@ -203,7 +208,7 @@ class Building:
     def __init__(self, root: Path, cache: Path, held: str) -> None:
         self.files = HeldFiles(str(root), held)
         excludes = Excludes()
-        self.index = StoredIndex(self.files, IndexFolder(self.files.root, str(cache), TantivyText), lambda: excludes)
+        self.index = StoredIndex(self.files, IndexFolder(self.files.root, str(cache)), lambda: excludes)
         self.is_ready = threading.Event()
         self._thread = threading.Thread(target=self.index.run_watch_loop, args=(lambda *_: self.is_ready.set(),))
         self._thread.start()

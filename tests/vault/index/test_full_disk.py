@@ -22,12 +22,12 @@ LIMIT = "1500"
 CHILD = """
 import random, resource, sys, threading
 from pathlib import Path
-from support.stores import Fts5Text, TantivyText, answers, answers_of_new, difference, open_stored
+from support.stores import answers, answers_of_new, difference, open_stored
 
-root, cache, backend, limit, is_watched, seed = sys.argv[1:]
+root, cache, limit, is_watched, seed = sys.argv[1:]
 random = random.Random(seed)
 queries = ["red", "pear", "-red", "word7", "#fruit"]
-vault, index, home = open_stored(Path(root), Path(cache), globals()[backend])
+vault, index, home = open_stored(Path(root), Path(cache))
 crashed = []
 threading.excepthook = lambda hook: crashed.append(hook.exc_value)
 thread = threading.Thread(target=index.run_watch_loop)
@@ -52,12 +52,11 @@ print(home.problem)
 
 
 @pytest.mark.parametrize("is_watched", [False, True], ids=["looked at", "watched"])
-@pytest.mark.parametrize("backend", ["TantivyText", "Fts5Text"])
-def test_an_index_that_cannot_be_written_costs_no_answer(tmp_path: Path, backend: str, *, is_watched: bool) -> None:
+def test_an_index_that_cannot_be_written_costs_no_answer(tmp_path: Path, *, is_watched: bool) -> None:
     seed = os.environ["VAULTWIRE_SEED"]
     text = "".join(f"=== {number}.md\nred apple word{number} #fruit [[{number + 1}]]\n" for number in range(200))
     root = write_vault(tmp_path / "vault", text)
-    command = [sys.executable, "-c", CHILD, str(root), str(tmp_path / "cache"), backend, LIMIT, str(is_watched)]
+    command = [sys.executable, "-c", CHILD, str(root), str(tmp_path / "cache"), LIMIT, str(is_watched)]
     finished = subprocess.run([*command, seed], cwd=TESTS, capture_output=True, text=True, check=False, timeout=120)
     assert finished.returncode == 0, finished.stderr
     assert f"cannot be kept in {tmp_path / 'cache'}" in finished.stdout
@@ -66,9 +65,8 @@ def test_an_index_that_cannot_be_written_costs_no_answer(tmp_path: Path, backend
 
 WRITER = """
 import resource, sys
-from vaultwire.vault.index.store.tantivy_text import TantivyText
-from vaultwire.vault.index.store.text_index import BrokenTextIndexError, TextDocument
-text = TantivyText(sys.argv[1])
+from vaultwire.vault.index.store.text_index import BrokenTextIndexError, TextDocument, TextIndex
+text = TextIndex(sys.argv[1])
 assert text.start_writing()
 text.put(TextDocument(1, {"body": "red apple"}, {}), is_new=True)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))

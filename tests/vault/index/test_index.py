@@ -17,16 +17,14 @@ from support.vaults import write_vault
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.index.store.fts5_text import Fts5Text
 from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS, Found, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 
-BACKENDS: list[Callable[[str | None], TextIndex]] = [MemoryText, TantivyText, Fts5Text]
+BACKENDS: list[Callable[[str | None], TextIndex]] = [MemoryText, TextIndex]
 
 VAULT = """
 === Garden.md
@@ -58,7 +56,7 @@ def open_index(request: pytest.FixtureRequest) -> Callable[[Path], Index]:
 
     def open_over(root: Path) -> StoredIndex:
         files = Files(str(root), MAX_BYTES)
-        return StoredIndex(files, IndexFolder(files.root, None, backend), Excludes)
+        return StoredIndex(files, IndexFolder(files.root, None, open_text=backend), Excludes)
 
     return open_over
 

@@ -21,7 +21,6 @@ from vaultwire.vault.index.store import first_build, queued_changes, updater
 from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.queued_changes import QueuedChanges
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import NO_PROGRESS, Found, NoProgress, VaultPath
@@ -74,7 +73,7 @@ def files(tmp_path: Path) -> ReadFiles:
 @pytest.fixture
 def index(files: ReadFiles, tmp_path: Path) -> StoredIndex:
     excludes = Excludes()
-    made = StoredIndex(files, IndexFolder(files.root, str(tmp_path / "cache"), TantivyText), lambda: excludes)
+    made = StoredIndex(files, IndexFolder(files.root, str(tmp_path / "cache")), lambda: excludes)
     made.notes(None, NO_PROGRESS)
     return made
 

@@ -7,16 +7,13 @@ import random
 from functools import cache
 from pathlib import Path
 
-import pytest
 from bench.random_queries import QueryMaker
 
 from support.random_notes import NoteMaker
-from support.stores import Backend, open_stored
+from support.stores import open_stored
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store.fts5_text import Fts5Text
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.search.matching import Match, Matcher
 from vaultwire.vault.search.query import Query, parse_query
 from vaultwire.vault.search.searchable import searchable_text
@@ -63,13 +60,12 @@ def check(vault: Vault, texts: dict[str, str], kind: str, asked: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("backend", [TantivyText, Fts5Text], ids=lambda backend: str(backend.__name__))
-def test_random_queries_find_what_looking_into_each_note_finds(backend: Backend, tmp_path: Path) -> None:
-    chance = random.Random(f"{os.environ['VAULTWIRE_SEED']} {backend.__name__}")
+def test_random_queries_find_what_looking_into_each_note_finds(tmp_path: Path) -> None:
+    chance = random.Random(os.environ["VAULTWIRE_SEED"])
     root = tmp_path / "vault"
     maker = NoteMaker(chance)
     paths = maker.write(root, NOTES)
-    vault, index, _ = open_stored(root, tmp_path / "cache", backend)
+    vault, index, _ = open_stored(root, tmp_path / "cache")
     texts = texts_of(root, paths)
     queries = QueryMaker(chance, list(texts.items()))
     asked: dict[str, int] = {}

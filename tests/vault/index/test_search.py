@@ -14,16 +14,14 @@ from support.memory_text import MemoryText
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store.fts5_text import Fts5Text
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.search_plan import Vocabularies, as_written, make_plan
-from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text_index import TextDocument, TextIndex, to_fields
 from vaultwire.vault.index.store.vocabulary import Vocabulary
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import Query, parse_query
 
-BACKENDS: list[Callable[[str | None], TextIndex]] = [MemoryText, TantivyText, Fts5Text]
+BACKENDS: list[Callable[[str | None], TextIndex]] = [MemoryText, TextIndex]
 
 # What cutting text into words has to get right: letters beside letters of scripts without blanks, marks with and without
 # a letter to stand on, signs, characters that change their length without case, and Markdown and YAML that say a thing
@@ -187,18 +185,15 @@ def test_what_yaml_says_otherwise_than_it_writes_it_is_found_as_written(
     check_plans(MemoryText, *drawn)
 
 
-@pytest.mark.parametrize("backend", BACKENDS[1:], ids=lambda backend: str(backend.__name__))
 @settings(max_examples=settings().max_examples // 5)
 @given(drawn=st.one_of(vaults_and_queries(plain=True), vaults_and_queries(plain=False)))
-def test_every_backend_reads_plans_alike(
-    backend: Callable[[str | None], TextIndex], drawn: tuple[dict[str, str], list[str], str]
-) -> None:
-    check_plans(backend, *drawn)
+def test_the_text_index_reads_plans_as_they_are_meant(drawn: tuple[dict[str, str], list[str], str]) -> None:
+    check_plans(TextIndex, *drawn)
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: str(backend.__name__))
 def test_text_across_breaks_is_found_among_many_words(backend: Callable[[str | None], TextIndex]) -> None:
-    """So many words end and begin as the typed ones that a backend cannot try each pair."""
+    """So many words end and begin as the typed ones that a text index cannot try each pair."""
     chance = random.Random(os.environ["VAULTWIRE_SEED"])
     words = ["".join(chance.choices("abé1", k=chance.randint(1, 4))) for _ in range(400)]
     breaks = [" ", " ", "-", ". ", ", ", "/", "  ", "\n", "日", " 日", "日́ "]

@@ -209,7 +209,7 @@ def test_a_call_waits_while_another_applies_a_change(root: Path, watched: Callab
             assert may_go.wait(PATIENCE)
         return kept.get()
 
-    index = StoredIndex(files, IndexFolder(files.root, None, MemoryText), excludes)
+    index = StoredIndex(files, IndexFolder(files.root, None, open_text=MemoryText), excludes)
     watched(index)
     assert total(index, "red") == 9
     index.queue_changes(["new.md"])
@@ -261,7 +261,7 @@ def test_nobody_waits_until_all_files_have_been_looked_at_again(
 
     files = Slow(str(root), MAX_BYTES)
     kept = CachedExcludes(files.root, CachedSettings(files.root))
-    index = StoredIndex(files, IndexFolder(files.root, None, MemoryText), kept.get)
+    index = StoredIndex(files, IndexFolder(files.root, None, open_text=MemoryText), kept.get)
     watched(index)
     assert total(index, "red") == 9
     is_checked.set()

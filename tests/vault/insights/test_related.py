@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from support.memory_text import MemoryText
 from support.stores import open_stored
 from support.vaults import open_vault, write_vault
 from vaultwire.trust.policy_rules import PathRules, Rule
-from vaultwire.vault.index.store.fts5_text import Fts5Text
-from vaultwire.vault.index.store.tantivy_text import TantivyText
+from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.insights.related import Related
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
@@ -95,12 +92,11 @@ def test_a_change_of_a_note_changes_what_is_related(tmp_path: Path) -> None:
     assert "Rolls.md" not in found
 
 
-@pytest.mark.parametrize("backend", [TantivyText, Fts5Text])
-def test_each_backend_finds_the_same_words(tmp_path: Path, backend: type[TantivyText | Fts5Text]) -> None:
+def test_the_text_index_finds_the_words_that_looking_at_each_note_finds(tmp_path: Path) -> None:
     root = write_vault(tmp_path, VAULT)
     text = (root / "Bread.md").read_text() + " Kinds talked"
     answers = []
-    for opened in (backend, MemoryText):
+    for opened in (TextIndex, MemoryText):
         index = open_stored(root, None, opened)[1]
         answers.append(index.survey.shared_words(VaultPath("Bread.md"), text, NO_PROGRESS))
         index.close()

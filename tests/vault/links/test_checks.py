@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.vaults import open_vault, write_vault
+from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.vault.disk.files import FileBytes, Files
 from vaultwire.vault.disk.paths import is_canvas, is_note
-from vaultwire.vault.links.checks import Finding
+from vaultwire.vault.links.checks import NOTE_CHECKS, Finding, note_check
 from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -202,6 +204,21 @@ def test_only_suspects_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     found = vault.check_all(suspects, 0, 100)
     assert [path for path, _ in found.found] == ["n19.md"]
     assert (found.position, found.total, {*read}) == (20, 20, {"n19.md"})
+
+
+def test_one_declaration_is_all_that_a_check_needs(tmp_path: Path) -> None:
+    @note_check
+    def _no_heading(parsed: ParsedNote) -> Iterator[Finding]:
+        if not parsed.headings:
+            yield Finding("no-heading", "the note has no heading", 1)
+
+    try:
+        write_vault(tmp_path, "=== a.md\n# A\n=== b.md\nplain\n")
+        vault = open_vault(tmp_path)
+        found = vault.check_all(vault.files_to_check(""), 0, 100).found
+    finally:
+        NOTE_CHECKS.remove(_no_heading)
+    assert [(path, [finding.kind for finding in findings]) for path, findings in found] == [("b.md", ["no-heading"])]
 
 
 def test_the_manual_has_the_faults_it_has() -> None:

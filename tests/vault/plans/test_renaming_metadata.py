@@ -17,7 +17,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS
 from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.renaming_metadata import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
+from vaultwire.vault.plans.renaming_metadata import RenamePlan, plan_rename_property, plan_rename_tag
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import NO_PROGRESS, TagCount
 
@@ -46,12 +46,12 @@ Status:
 """
 
 
-def rename_tag(root: Path, old: str, new: str) -> TagPlan:
+def rename_tag(root: Path, old: str, new: str) -> RenamePlan:
     files = Files(str(root), 400_000)
     return plan_rename_tag(PlanContext(files, open_index(files, None), Settings()), old, new)
 
 
-def rename_property(root: Path, old: str, new: str) -> PropertyPlan:
+def rename_property(root: Path, old: str, new: str) -> RenamePlan:
     files = Files(str(root), 400_000)
     return plan_rename_property(PlanContext(files, open_index(files, None), Settings()), old, new)
 

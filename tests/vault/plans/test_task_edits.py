@@ -270,6 +270,55 @@ def test_the_settings_of_the_tasks_plugin_are_obeyed(
     assert new.split("\n")[found.line - 1].startswith(f"- [{mark}]")
 
 
+NAMED = {"tasks_day_of_name": True}
+DAYS_OF_NAMES = [
+    # the settings, the note's path, the task, its next one
+    (NAMED, "2026-03-31.md", "a 🔁 every week", "a 🔁 every week ⏳ 2026-04-07"),
+    (NAMED, "Meetings/with Jo 20260331 x.md", "a 🔁 every week", "a 🔁 every week ⏳ 2026-04-07"),
+    (
+        NAMED | {"tasks_format": "dataview"},
+        "2026-03-31.md",
+        "a [repeat:: every day]",
+        "a [repeat:: every day]  [scheduled:: 2026-04-01]",
+    ),
+    (NAMED | {"tasks_remove_scheduled_date": True}, "2026-03-31.md", "a 🔁 every day", "a 🔁 every day ⏳ 2026-04-01"),
+    (NAMED, "2026-03-31.md", "a 🔁 every day 📅 2026-05-01", "a 🔁 every day 📅 2026-05-02"),
+    (NAMED, "2026-13-31.md", "a 🔁 every day", "a 🔁 every day"),
+    (NAMED | {"tasks_name_format": "D.M.YYYY"}, "31.3.2026.md", "a 🔁 every day", "a 🔁 every day ⏳ 2026-04-01"),
+    (
+        NAMED | {"tasks_name_folders": ("Days",)},
+        "Days/x/2026-03-31.md",
+        "a 🔁 every day",
+        "a 🔁 every day ⏳ 2026-04-01",
+    ),
+    (NAMED | {"tasks_name_folders": ("Days",)}, "Days 2/2026-03-31.md", "a 🔁 every day", "a 🔁 every day"),
+    ({}, "2026-03-31.md", "a 🔁 every day", "a 🔁 every day"),
+]
+
+
+@pytest.mark.parametrize(("settings", "path", "task", "following"), DAYS_OF_NAMES)
+def test_a_task_without_dates_has_the_day_of_its_notes_name_where_the_plugin_says_so(
+    settings: dict[str, Any], path: str, task: str, following: str
+) -> None:
+    after, _, _ = edit_tasks(VaultPath(path), f"- [ ] {task}", [tick("", 1)], TASKS_ON._replace(**settings), TODAY)
+    assert after.split("\n")[0] == f"- [ ] {following}"
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_a_task_that_is_deleted_when_done_leaves_no_line(ending: str) -> None:
+    lines = ["- [ ] a 🏁 delete", "- [ ] b", "  - [ ] c 🏁 Delete 🔁 every day", "    - [ ] d  [onCompletion:: delete]"]
+    text = ending.join([*lines, "- [ ] e 🏁 keep", ""])
+    edits = [TaskEdit("", line, "x", None) for line in range(1, 6)]
+    after, tasks, notices = edit_tasks(PATH, text, edits, TASKS_ON, TODAY)
+    done = " ✅ 2026-03-31"
+    kept = [f"- [x] b{done}", "  - [ ] c 🏁 Delete 🔁 every day", f"- [x] e 🏁 keep{done}", ""]
+    assert after == ending.join(kept)
+    assert [task.line for task in tasks] == [1, 1, 3, 3, 3]
+    assert [notice for notice in notices if "its line is removed" in notice] == [notices[0], notices[2], notices[3]]
+    assert edited("- [ ] a 🏁 delete", tick("", 1), settings=Settings()).startswith("- [x] a")
+    assert edited("- [ ] a 🏁 delete", tick("", 1, "-")) == "- [-] a 🏁 delete ❌ 2026-03-31"
+
+
 SEVERAL = "- [ ] water\n- [ ] water the beds\ntext\n- [ ] call  Mum\n- [x] call dad\n"
 
 

@@ -59,6 +59,7 @@ IN_NOTES = [
     '```base\nfilters: file.hasLink(link("{link}"))\n```',
     '> ```base\n> filters:\n>   and:\n>     - \'file.path != "{path}"\'\n>     - file.inFolder("{folder}")\n> ```',
 ]
+IN_CARDS = ["[[{link}]]", 'é "\u2028" [[{link}]]\n' + IN_NOTES[-2] + "\n\\", IN_NOTES[-1]]
 FRONTMATTER = ['up: "[[{link}]]"', "up:\n  - '[x]({encoded})'"]
 BASES = ['filters: file.hasLink(link("{link}"))', "formulas: {{a: '[[{link}]]', b: 'file.path == \"{path}\"'}}"]
 RENAMES: list[tuple[str, dict[str, Any]]] = [
@@ -154,7 +155,8 @@ def sources(draw: st.DrawFn) -> str:
         elif place == "base":
             files.append(f"=== {source}.base\n{draw(st.sampled_from(BASES)).format(**values)}\n")
         else:
-            node = {"id": "1", "type": "text", "text": f"[[{name}{subpath}]]", "x": 0, "y": 0, "width": 1, "height": 1}
+            card = draw(st.sampled_from(IN_CARDS)).format(**values)
+            node = {"id": "1", "type": "text", "text": card, "x": 0, "y": 0, "width": 1, "height": 1}
             if place == "canvas":
                 node |= {"type": "file", "file": target, "subpath": subpath}
                 del node["text"]

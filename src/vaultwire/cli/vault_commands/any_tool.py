@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from vaultwire.cli.command import CHANGE_CODES, NOTES, command
 from vaultwire.cli.suggestions import did_you_mean
 from vaultwire.cli.terminal import complain, has_reader, say, say_rows, say_styled
 from vaultwire.cli.vault_commands.calling import DONE, Calls, FailedCallError, add_options, run, say_answer
@@ -23,8 +24,7 @@ _STDIN = "-"
 _JSON_TYPES = ("integer", "number", "boolean", "object")
 
 
-def add_call(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``call``."""
+def _add_call(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "tool", nargs="?", metavar="TOOL", help="its name, such as list_backlinks; without one: list all"
     )
@@ -38,6 +38,17 @@ def add_call(parser: argparse.ArgumentParser) -> None:
     add_options(parser, changes=True)
 
 
+@command(
+    "call",
+    NOTES,
+    "call any tool that assistants have",
+    "vaultwire call",
+    "vaultwire call list_backlinks --arguments",
+    "vaultwire call list_backlinks path='Garden plan' --json",
+    "vaultwire call create_note path=Idea content@idea.md",
+    options=_add_call,
+    codes=CHANGE_CODES,
+)
 def call(options: argparse.Namespace) -> int:
     """Call a tool and print its answer, or print the tools."""
     if options.tool is None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from vaultwire.cli.command import FOUND_CODES, NOTES, command
 from vaultwire.cli.terminal import complain, has_reader, say, say_rows, say_styled, say_text
 from vaultwire.cli.vault_commands.calling import ALL, DONE, NOT_FOUND, Calls, add_options, run, say_answer
 
@@ -15,8 +16,7 @@ _BOLD = "1"
 _MOST_WIDE = 60
 
 
-def add_base(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``base``."""
+def _add_base(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "base",
         nargs="?",
@@ -34,6 +34,16 @@ def add_base(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
 
 
+@command(
+    "base",
+    NOTES,
+    "print what a base shows, or list the bases",
+    "vaultwire base",
+    "vaultwire base Books",
+    "vaultwire base Books.base 'To read' --format csv",
+    options=_add_base,
+    codes=FOUND_CODES,
+)
 def base(options: argparse.Namespace) -> int:
     """Print the rows of a base's view, or the bases: 1 if there are none, or if something failed or was not understood."""
 

@@ -6,6 +6,7 @@ import argparse
 from itertools import groupby, takewhile
 from typing import Any
 
+from vaultwire.cli.command import FOUND_CODES, NOTES, command
 from vaultwire.cli.terminal import has_reader, say, say_rows, say_styled
 from vaultwire.cli.vault_commands.calling import ALL, DONE, NOT_FOUND, Calls, add_options, run, say_answer
 from vaultwire.toolkit.phrases import counted
@@ -15,14 +16,22 @@ _EXPLAINING = ("(", "Hint: ", "Did you mean ")  # how lines begin that say why l
 _NAME, _NUMBER, _FAINT = "35", "32", "2"  # the colours that grep gives names and line numbers
 
 
-def add_search(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``search``."""
+def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", metavar="QUERY", help="words, and operators as in Obsidian's own search")
     _add_folder(parser)
     _add_most(parser, _USUAL_NOTES, "notes")
     add_options(parser)
 
 
+@command(
+    "search",
+    NOTES,
+    "find notes by words, tags, properties",
+    "vaultwire search tomatoes",
+    "vaultwire search 'tag:#project -done' --in Work -n 5",
+    options=_add_search,
+    codes=FOUND_CODES,
+)
 def search(options: argparse.Namespace) -> int:
     """Print the notes that match a query, best first: 1 if there are none."""
 
@@ -65,8 +74,7 @@ def _as_grep(notes: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def add_tasks(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``tasks``."""
+def _add_tasks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("note", nargs="?", default="", metavar="NOTE", help="only this note's: a path, or a name")
     _add_folder(parser)
     parser.add_argument("--done", action="store_const", dest="status", const="done", help="tasks that are done")
@@ -84,6 +92,16 @@ def add_tasks(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(status="todo")
 
 
+@command(
+    "tasks",
+    NOTES,
+    "list tasks to do, or done",
+    "vaultwire tasks",
+    "vaultwire tasks --in Projects --all",
+    "vaultwire tasks --due overdue",
+    options=_add_tasks,
+    codes=FOUND_CODES,
+)
 def tasks(options: argparse.Namespace) -> int:
     """Print tasks: 1 if there are none."""
 
@@ -113,13 +131,13 @@ def _box(task: dict[str, Any]) -> str:
     return f"[{task['mark']}] {task['text']}"
 
 
-def add_tags(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``tags``."""
+def _add_tags(parser: argparse.ArgumentParser) -> None:
     _add_folder(parser)
     _add_most(parser, 0, "tags")
     add_options(parser)
 
 
+@command("tags", NOTES, "list tags", "vaultwire tags -n 20", options=_add_tags, codes=FOUND_CODES)
 def tags(options: argparse.Namespace) -> int:
     """Print the tags with the number of their notes, most used first: 1 if there are none."""
 

@@ -7,6 +7,7 @@ import json
 from datetime import datetime
 from typing import Any
 
+from vaultwire.cli.command import CHANGE_CODES, FOUND_CODES, HISTORY, command
 from vaultwire.cli.terminal import complain, has_reader, say, say_data, say_diff, say_rows, say_styled, width
 from vaultwire.cli.vault_commands.calling import (
     ALL,
@@ -31,14 +32,22 @@ _WIDE = 100  # columns of a terminal that also has room for the tool's name
 _SINCE = "only those made since: 1h, 30m, 2d, today, 14:30, 2026-03-31"
 
 
-def add_changes(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``changes``."""
+def _add_changes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", default="", metavar="PATH", help="only those of this file or folder")
     parser.add_argument("--since", metavar="TIME", help=_SINCE)
     parser.add_argument("-n", "--limit", type=int, metavar="N", help=f"how many ({_USUAL}; with --since all)")
     add_options(parser)
 
 
+@command(
+    "changes",
+    HISTORY,
+    "list what was changed, by whom, and when",
+    "vaultwire changes",
+    "vaultwire changes --since 1h",
+    options=_add_changes,
+    codes=FOUND_CODES,
+)
 def changes(options: argparse.Namespace) -> int:
     """Print the changes, the latest first: 1 if there are none."""
     since = _since(options)
@@ -65,12 +74,12 @@ def changes(options: argparse.Namespace) -> int:
     return code
 
 
-def add_show(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``show``."""
+def _add_show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("change", type=int, metavar="N", help="its number, from vaultwire changes")
     add_options(parser)
 
 
+@command("show", HISTORY, "show a change line by line", "vaultwire show 12", options=_add_show, codes=FOUND_CODES)
 def show(options: argparse.Namespace) -> int:
     """Print what a change did, line by line."""
 
@@ -87,8 +96,7 @@ def show(options: argparse.Namespace) -> int:
     return run(options, work)
 
 
-def add_undo(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``undo``."""
+def _add_undo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "changes",
         nargs="*",
@@ -100,6 +108,16 @@ def add_undo(parser: argparse.ArgumentParser) -> None:
     add_options(parser, changes=True, dry_run=True)
 
 
+@command(
+    "undo",
+    HISTORY,
+    "undo changes",
+    "vaultwire undo last",
+    "vaultwire undo 12",
+    "vaultwire undo --since 1h --dry-run",
+    options=_add_undo,
+    codes=CHANGE_CODES,
+)
 def undo(options: argparse.Namespace) -> int:
     """Undo changes together, all or none: 1 if they could not be undone. Raises ConfigError."""
     if bool(options.changes) == bool(options.since):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from vaultwire.cli.command import CHANGE_CODES, FOUND_CODES, NOTES, command
 from vaultwire.cli.terminal import complain, has_reader, say, say_text
 from vaultwire.cli.vault_commands.calling import (
     DONE,
@@ -21,8 +22,7 @@ _NOT_THERE = "FILE_NOT_FOUND"
 _WHOLE = 2_500_000  # the most that the tool gives
 
 
-def add_read(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``read``."""
+def _add_read(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "note",
         metavar="NOTE",
@@ -38,6 +38,15 @@ def add_read(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
 
 
+@command(
+    "read",
+    NOTES,
+    "print a note, or a part of it",
+    "vaultwire read 'Garden plan'",
+    "vaultwire read Projects/Shelf.md --section Next",
+    options=_add_read,
+    codes=FOUND_CODES,
+)
 def read(options: argparse.Namespace) -> int:
     """Print a note or a part of it. Into a pipe the text goes with the control characters that it has."""
 
@@ -89,8 +98,7 @@ def _read_days(calls: Calls, options: argparse.Namespace, asked: dict[str, str])
     return NOT_FOUND if failed else DONE
 
 
-def add_mv(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``mv``."""
+def _add_mv(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="FROM", help="a note, an attachment, or a folder (Folder/)")
     parser.add_argument(
         "target", metavar="TO", help="a new name; Folder/ moves it there; Folder/Name; /Name at the top"
@@ -98,6 +106,15 @@ def add_mv(parser: argparse.ArgumentParser) -> None:
     add_options(parser, changes=True, dry_run=True)
 
 
+@command(
+    "mv",
+    NOTES,
+    "move or rename a note, with all links to it",
+    "vaultwire mv Inbox/Idea.md Projects/ --dry-run",
+    "vaultwire mv 'Old name' './New name'",
+    options=_add_mv,
+    codes=CHANGE_CODES,
+)
 def mv(options: argparse.Namespace) -> int:
     """Move or rename a note, an attachment or a folder, and the links to it."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from vaultwire.cli.command import FOUND_CODES, HISTORY, command
 from vaultwire.cli.terminal import complain, has_reader, say, say_data, say_diff, say_rows
 from vaultwire.cli.vault_commands.calling import DONE, NOT_FOUND, add_options
 from vaultwire.cli.vault_commands.wording import for_person, local_time
@@ -19,19 +20,16 @@ if TYPE_CHECKING:
 _PAGE = 500
 
 
-def add_proposals(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``proposals``."""
+def _add_proposals(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("number", nargs="?", type=int, metavar="N", help="show this one line by line")
     add_options(parser)
 
 
-def add_accept(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``accept``."""
+def _add_accept(parser: argparse.ArgumentParser) -> None:
     _add_numbers(parser, "accept")
 
 
-def add_refuse(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``refuse``."""
+def _add_refuse(parser: argparse.ArgumentParser) -> None:
     _add_numbers(parser, "refuse")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why; the assistant is told")
 
@@ -42,6 +40,15 @@ def _add_numbers(parser: argparse.ArgumentParser, action: str) -> None:
     add_options(parser, dry_run=True)
 
 
+@command(
+    "proposals",
+    HISTORY,
+    "list the changes that wait for you, or show one",
+    "vaultwire proposals",
+    "vaultwire proposals 3",
+    options=_add_proposals,
+    codes=FOUND_CODES,
+)
 def proposals(options: argparse.Namespace) -> int:
     """Print what waits, the latest first, or one proposal line by line: 1 if there is none."""
 
@@ -66,11 +73,26 @@ def proposals(options: argparse.Namespace) -> int:
     return _run(options, work)
 
 
+@command(
+    "accept",
+    HISTORY,
+    "make changes that wait for you",
+    "vaultwire accept 3",
+    "vaultwire accept --all --dry-run",
+    options=_add_accept,
+)
 def accept(options: argparse.Namespace) -> int:
     """Make changes that wait, all or none: 1 if one of them cannot be made."""
     return _decide(options, "accept")
 
 
+@command(
+    "refuse",
+    HISTORY,
+    "refuse changes that wait for you",
+    "vaultwire refuse 3 --reason 'Keep the old title'",
+    options=_add_refuse,
+)
 def refuse(options: argparse.Namespace) -> int:
     """Refuse changes that wait."""
     return _decide(options, "refuse", reason=options.reason)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from vaultwire.markdown.canvas import NotACanvasError
-from vaultwire.markdown.canvas_edits import Canvas, read_canvas
+from vaultwire.markdown.canvas import Canvas, NotACanvasError, read_canvas
 from vaultwire.review.diff.characters import visible
 from vaultwire.review.diff.parts import merged, parts_of
 from vaultwire.review.diff.tokens import tokens_of

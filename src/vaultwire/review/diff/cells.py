@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vaultwire.markdown.block_patterns import DELIMITER_ROW
 from vaultwire.markdown.diffs import Difference, differences
+from vaultwire.markdown.patterns import DELIMITER_ROW
 from vaultwire.review.diff.line_kinds import cells_of
 from vaultwire.review.diff.parts import Marking, Part, merged, parts_of
 from vaultwire.review.diff.tokens import tokens_of

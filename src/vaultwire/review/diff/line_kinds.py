@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple, TypeAlias
 
-from vaultwire.markdown.block_patterns import DELIMITER_ROW
-from vaultwire.markdown.patterns import compile_pattern
+from vaultwire.markdown.patterns import DELIMITER_ROW, compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
 
 LineKind: TypeAlias = Literal["text", "properties", "table", "code"]

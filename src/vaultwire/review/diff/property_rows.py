@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter, property_type
-from vaultwire.markdown.property_spans import PropertyEditError
-from vaultwire.markdown.property_values import one_line, same_value
+from vaultwire.markdown.property_values import PropertyEditError, one_line, same_value
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.review.diff.characters import visible
 from vaultwire.review.diff.parts import Part, parts_of

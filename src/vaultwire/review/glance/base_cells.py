@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vaultwire.bases.comparing import is_empty, shown_text, target
-from vaultwire.bases.host import Host
+from vaultwire.bases.row import Host
 from vaultwire.bases.values import ErrorValue, File, Image, Link, TagList, Value
 from vaultwire.review.glance.addresses import file_address
 from vaultwire.review.glance.allowed import is_allowed_address

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from vaultwire.bases.base import View
 from vaultwire.bases.comparing import is_last, key_bytes, shown_text, sort_key
-from vaultwire.bases.errors import Memory, TooMuchMemoryError
-from vaultwire.bases.values import File, Value
+from vaultwire.bases.values import File, Memory, TooMuchMemoryError, Value
 from vaultwire.review.glance.addresses import base_address, file_address
 from vaultwire.review.glance.base_cells import BaseCells, size_of
 from vaultwire.vault.base_queries.results import BaseResult, BaseSource, ResultRow

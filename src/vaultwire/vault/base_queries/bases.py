@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from vaultwire.bases.base import Base, View
+from vaultwire.bases.base import Base, NotABaseError, View, read_base
 from vaultwire.bases.base_blocks import base_blocks
-from vaultwire.bases.base_file import NotABaseError, read_base
-from vaultwire.bases.errors import TooMuchMemoryError
-from vaultwire.bases.new_notes import NewNoteInView, new_note_in
+from vaultwire.bases.base_edits import NewNoteInView, new_note_in
+from vaultwire.bases.values import TooMuchMemoryError
 from vaultwire.vault.base_queries import sources
 from vaultwire.vault.base_queries.explaining import explain
 from vaultwire.vault.base_queries.failures import Failures

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vaultwire.bases.base import Broken, Condition, Expression, Filter
-from vaultwire.bases.printer import to_text
+from vaultwire.bases.parser import to_text
 from vaultwire.bases.row import Row
-from vaultwire.bases.texts import text_of
-from vaultwire.bases.values import ErrorValue, Value
+from vaultwire.bases.values import ErrorValue, Value, text_of
 from vaultwire.vault.base_queries.results import Explanation, FilterVerdict, FormulaResult
 from vaultwire.vault.base_queries.running import ViewQuery, value_of
 from vaultwire.vault.value_types import VaultPath

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from vaultwire.bases.base import Base, Broken, Expression, View
-from vaultwire.bases.errors import no_function
 from vaultwire.bases.functions.table import GLOBALS, METHOD_NAMES
-from vaultwire.bases.parser import children
+from vaultwire.bases.parser import Call, Index, Literal, Member, Name, Node, children
 from vaultwire.bases.summaries import DEFAULT_SUMMARIES, default_summary
-from vaultwire.bases.tree import Call, Index, Literal, Member, Name, Node
+from vaultwire.bases.values import no_function
 from vaultwire.vault.base_queries.uses import conditions, property_ids
 
 FILTER, FORMULA, SORTING, GROUPING, SUMMARY = "The filter", "The formula", "Sorting by", "Grouping by", "The summary of"

@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from vaultwire.bases.printer import property_text, to_text
-from vaultwire.bases.tree import Literal
+from vaultwire.bases.parser import Literal, property_text, to_text
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError

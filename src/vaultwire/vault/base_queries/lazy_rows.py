@@ -6,9 +6,8 @@ import threading
 from collections.abc import Iterable
 from typing import overload
 
-from vaultwire.bases.base import View
-from vaultwire.bases.errors import size_of
-from vaultwire.bases.ids import normal_id
+from vaultwire.bases.base import View, normal_id
+from vaultwire.bases.values import size_of
 from vaultwire.vault.base_queries.results import Column, ResultRow, ResultRows
 from vaultwire.vault.base_queries.running import Outcome, ViewQuery, cells_of
 from vaultwire.vault.value_types import Progress, VaultPath

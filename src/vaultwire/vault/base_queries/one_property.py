@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from vaultwire.bases.base import Expression
 from vaultwire.bases.comparing import is_truthy
-from vaultwire.bases.host import FileFacts, LinkFact
-from vaultwire.bases.row import Query, Row
+from vaultwire.bases.row import FileFacts, LinkFact, Query, Row
 from vaultwire.bases.values import ErrorValue
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.base_queries.host import VaultHost

@@ -11,13 +11,11 @@ from typing import Any, NamedTuple
 
 from vaultwire.bases.base import Base, Condition, Expression, Filter, Group, Sorting, View
 from vaultwire.bases.comparing import is_empty, is_last, is_truthy, key_bytes, sort_key
-from vaultwire.bases.errors import size_of
 from vaultwire.bases.evaluation import Compiled, compile_expression, evaluate, run
+from vaultwire.bases.parser import Member, Name, Node
 from vaultwire.bases.row import Query, Row
 from vaultwire.bases.summaries import needed, summarize
-from vaultwire.bases.texts import text_of
-from vaultwire.bases.tree import Member, Name, Node
-from vaultwire.bases.values import ErrorValue, Value
+from vaultwire.bases.values import ErrorValue, Value, size_of, text_of
 from vaultwire.vault.base_queries.failures import FILTER, GROUPING, SORTING, SUMMARY, Failures
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.narrowing import Judge, narrowed

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, View
-from vaultwire.bases.parser import children
-from vaultwire.bases.tree import Call, Index, Literal, Member, Name, Node
+from vaultwire.bases.parser import Call, Index, Literal, Member, Name, Node, children
 
 TIME_AND_CHANCE = frozenset(("now", "random", "relative", "today"))
 _CREATED = "ctime"

@@ -100,7 +100,8 @@ class Making:
             path = context.locate(name)
             before = self._bench.read(path, if_match, is_overwritten=not appends)
             new = (edits.append if appends else edits.rewrite)(decode_note(path, before), content)
-            plan = FilePlan(path, [Write(path, before, with_bom(to_bytes(new, before), before))], [], is_new=False)
+            after = with_bom(to_bytes(new, before), before)
+            plan = FilePlan(is_new=False, target=path, steps=[Write(path, before, after)])
             return self._finish(context, plan, dry_run=dry_run, keeps_frontmatter=keeps_frontmatter)
 
     def append_periodic(
@@ -164,15 +165,15 @@ class Making:
             if embedding is None or note is None:
                 return self._finish(context, plan, dry_run=dry_run)
             before = self._bench.read(note, embedding.if_match)
-            link = plan.link if not beside.strip() else link_in(context, note, plan.path)
+            link = plan.link if not beside.strip() else link_in(context, note, plan.target)
             place = below(embedding.section, note) if embedding.section.strip() else edits.append
             after = with_bom(to_bytes(place(decode_note(note, before), link), before), before)
             steps = [*plan.steps, Write(note, before, after)]
             done = self._bench.finish(steps, plan.notices, progress, dry_run=dry_run)
-            return Made(plan.path, True, link, done, note)
+            return Made(plan.target, True, link, done, note)
 
     def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool, keeps_frontmatter: bool = False) -> Made:
         is_new = plan.is_new
-        asked = Asked(f"Making {plan.path!r}", OTHER_LINKS) if is_new else Asked(keeps_frontmatter=keeps_frontmatter)
+        asked = Asked(f"Making {plan.target!r}", OTHER_LINKS) if is_new else Asked(keeps_frontmatter=keeps_frontmatter)
         done = self._bench.finish(plan.steps, plan.notices, context.progress, dry_run=dry_run, asked=asked)
-        return Made(plan.path, plan.is_new, plan.link, done)
+        return Made(plan.target, plan.is_new, plan.link, done)

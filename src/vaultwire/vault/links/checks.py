@@ -15,7 +15,7 @@ from vaultwire.markdown.canvas import NotACanvasError, file_nodes
 from vaultwire.markdown.link_spans import LinkSpan, link_spans
 from vaultwire.markdown.parse import parse_note, property_tag
 from vaultwire.markdown.parsed_note import Link, ParsedNote
-from vaultwire.markdown.properties import Frontmatter, property_type
+from vaultwire.markdown.properties import property_type
 from vaultwire.markdown.property_values import one_line
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.files import Files
@@ -28,19 +28,39 @@ from vaultwire.vault.links.suggestions import Suggestion, Suggestions
 from vaultwire.vault.listed import PathKeys, size_of
 from vaultwire.vault.value_types import Progress, VaultPath
 
-UNRESOLVED_LINK, UNRESOLVED_EMBED = "unresolved-link", "unresolved-embed"
-MISSING_HEADING, MISSING_BLOCK = "missing-heading", "missing-block"
-BROKEN_FRONTMATTER, WRONG_PROPERTY, NOT_A_TAG = "broken-frontmatter", "wrong-property", "not-a-tag"
-DUPLICATE_BLOCK, BROKEN_CANVAS, UNREADABLE = "duplicate-block", "broken-canvas", "unreadable"
-NOT_CHECKED = "not-looked-into"
+KINDS: list[str] = []
+"""The kinds of faults in notes, canvases and bases. Tools describe them from this list."""
+
+ERRORS: set[str] = set()
+"""The kinds that keep Obsidian from showing the file as it was meant. The other kinds are warnings."""
+
+
+def _kind(name: str, *, is_error: bool = False) -> str:
+    """Declare a kind of fault."""
+    KINDS.append(name)
+    if is_error:
+        ERRORS.add(name)
+    return name
+
+
+UNRESOLVED_LINK = _kind("unresolved-link")
+UNRESOLVED_EMBED = _kind("unresolved-embed")
+MISSING_HEADING = _kind("missing-heading")
+MISSING_BLOCK = _kind("missing-block")
+BROKEN_FRONTMATTER = _kind("broken-frontmatter", is_error=True)
+WRONG_PROPERTY = _kind("wrong-property")
+NOT_A_TAG = _kind("not-a-tag")
+DUPLICATE_BLOCK = _kind("duplicate-block")
+BROKEN_CANVAS = _kind("broken-canvas", is_error=True)
+BROKEN_BASE = _kind("broken-base", is_error=True)
+BASE_PROBLEM = _kind("base-problem")
+EMPTY_VIEW = _kind("empty-view")
+NOT_CHECKED = _kind("not-looked-into")
+UNREADABLE = _kind("unreadable", is_error=True)
+
 UNUSABLE_FILE = "unusable-file"
 """A fault of a file by itself, found by ``disk.inspection``: its name, its bytes, or where it is."""
-
-BROKEN_BASE = "broken-base"
-"""A base that cannot be read, found by ``vault.checking``."""
-
-ERRORS = frozenset((BROKEN_FRONTMATTER, BROKEN_CANVAS, BROKEN_BASE, UNREADABLE, UNUSABLE_FILE))
-"""The kinds that keep Obsidian from showing the file as it was meant. The other kinds are warnings."""
+ERRORS.add(UNUSABLE_FILE)
 
 _REPORT_EVERY = 200
 # A longer list of findings in one file does not help to repair it.
@@ -74,6 +94,24 @@ class Finding(NamedTuple):
 
 _Fault: TypeAlias = tuple[str, str, list[Suggestion]]
 """The kind of a fault of a link, the reason, and what may be meant."""
+
+
+NoteCheck: TypeAlias = Callable[[ParsedNote], Iterator[Finding]]
+NOTE_CHECKS: list[NoteCheck] = []
+"""The checks of a note's own text, whatever the vault holds besides."""
+
+
+def note_check(check: NoteCheck) -> NoteCheck:
+    """Declare a check of a note's own text. The index runs it, too, so as to know which notes may have faults."""
+    NOTE_CHECKS.append(check)
+    return check
+
+
+def may_have_faults(parsed: ParsedNote) -> bool:
+    """Tell whether a note's own text may have a fault besides its ``problems``."""
+    names = parsed.frontmatter.values
+    # Of names that differ only in case the index's properties have one, so the types of the others are not known.
+    return len({fold(name) for name in names}) < len(names) or any(True for check in NOTE_CHECKS for _ in check(parsed))
 
 
 class Suspects(NamedTuple):
@@ -192,8 +230,8 @@ class _FileChecker:
     def _note(self, path: VaultPath, text: str) -> Iterator[Finding]:
         parsed = parse_note(text)
         yield from _frontmatter(parsed, self._declared)
-        yield from _no_tags(parsed.frontmatter)
-        yield from _duplicates(parsed)
+        for check in NOTE_CHECKS:
+            yield from check(parsed)
         spans = link_spans(text)
         links = [Link(span.linktext, span.display, span.line, span.is_embed, span.is_markdown) for span in spans]
         targets = self._resolve(path, links)
@@ -283,14 +321,17 @@ def _frontmatter(parsed: ParsedNote, declared: Mapping[str, str]) -> Iterator[Fi
             yield Finding(WRONG_PROPERTY, message, min(lines) if lines else 1)
 
 
-def _no_tags(frontmatter: Frontmatter) -> Iterator[Finding]:
+@note_check
+def _no_tags(parsed: ParsedNote) -> Iterator[Finding]:
     """Yield the texts of the ``tags`` property that look like tags and are none; until Obsidian 1.9.2 they were tags."""
-    for name, texts in frontmatter.written.items():
+    for name, texts in parsed.frontmatter.written.items():
         if name.casefold() != "tags":
             continue
-        for text, line in zip(texts, frontmatter.lines[name], strict=True):
+        for text, line in zip(texts, parsed.frontmatter.lines[name], strict=True):
+            if not _BETWEEN_TAGS.search(text.strip()):
+                continue
             words = [tag for word in _BETWEEN_TAGS.split(text) if (tag := property_tag(word))]
-            if words and _BETWEEN_TAGS.search(text.strip()):
+            if words:
                 shown = text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"
                 example = one_line(list(words[:_MAX_WORDS]))
                 rule = "a tag has no spaces and no commas. For several tags write a list, such as"
@@ -325,6 +366,7 @@ _IN_WORDS = {
 }
 
 
+@note_check
 def _duplicates(parsed: ParsedNote) -> Iterator[Finding]:
     first: dict[str, int] = {}
     for block in parsed.block_ids:

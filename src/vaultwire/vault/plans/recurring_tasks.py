@@ -13,7 +13,10 @@ from typing import NamedTuple
 
 from vaultwire.markdown.task_fields import first_fields, with_date, without_date, without_ids
 from vaultwire.vault.days import later
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, lies_in
+from vaultwire.vault.settings.moment_parse import parse_moment
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 TASKS_PLUGIN = "obsidian-tasks-plugin"
 _WEEKDAY = (
@@ -39,6 +42,8 @@ _ITEM = re.compile(
     rf"(?:{_AND}| (?:the|on|in) |\Z)",
     re.ASCII,
 )
+# A day in the name of a note, as the plugin finds it.
+_DAY_IN_NAME = re.compile(r"(\d{4})(-?)(\d{2})\2(\d{2})", re.ASCII)
 _NUMBERS = {"first": 1, "second": 2, "third": 3, "last": -1}
 _WEEKDAYS = tuple((0, day) for day in range(5))
 # How many days are looked at: the next 29 February may be eight years away. Where there is none, the rule says no day.
@@ -133,11 +138,29 @@ def _fits(rule: Rule, start: date, day: date) -> bool:
     return not rule.days or any((place, day.weekday()) in rule.days for place in places)
 
 
-def next_task(text: str, today: date, settings: Settings) -> str | None:
+def day_of_name(path: VaultPath, settings: Settings) -> date | None:
+    """Return the day for which a note's tasks without dates are scheduled, by the note's name; None if there is none."""
+    if not settings.tasks_day_of_name or TASKS_PLUGIN not in settings.community_plugins:
+        return None
+    folder, _, name = path.rpartition("/")
+    folders = settings.tasks_name_folders
+    if folders and not any(lies_in(folder, chosen.strip("/")) for chosen in folders):
+        return None
+    name = name.removesuffix(NOTE_SUFFIX)
+    if settings.tasks_name_format and (day := parse_moment(settings.tasks_name_format, name)) is not None:
+        return day
+    in_name = _DAY_IN_NAME.search(name)
+    try:
+        return date(int(in_name[1]), int(in_name[3]), int(in_name[4])) if in_name else None
+    except ValueError:  # no such day
+        return None
+
+
+def next_task(text: str, today: date, settings: Settings, day_of_name: date | None = None) -> str | None:
     """Return the text of the task that follows a recurring one, done today; None if its rule is not computed.
 
-    All its dates come as many days later as the one that the rule counts from; with ``when done`` that is counted from
-    today. A task without dates comes again as it is.
+    ``day_of_name``: the day for which it is scheduled if it has no dates of its own. All its dates come as many days later as
+    the one that the rule counts from; with ``when done`` that is counted from today. A task without dates comes again as it is.
     """
     fields = first_fields(text)
     rule = parse_rule(fields.get("recurrence", ""))
@@ -145,21 +168,24 @@ def next_task(text: str, today: date, settings: Settings) -> str | None:
         return None
     drops_scheduled = settings.tasks_remove_scheduled_date
     counted = ("due", "start", "scheduled") if drops_scheduled else ("due", "scheduled", "start")
+    is_inline = settings.tasks_format == "dataview"
     text = without_ids(without_date(text, "done", "cancelled"))
     if TASKS_PLUGIN in settings.community_plugins:
         text = without_date(text, "created")
         if settings.tasks_set_created_date:
-            text = with_date(text, "created", today.isoformat(), inline=settings.tasks_format == "dataview")
+            text = with_date(text, "created", today.isoformat(), inline=is_inline)
     elif "created" in fields:
         text = with_date(text, "created", today.isoformat())
     try:
         dates = {name: date.fromisoformat(fields[name]) for name in counted if name in fields}
+        if not dates and day_of_name is not None:
+            dates = {"scheduled": day_of_name}
         start = next(iter(dates.values()), today)
         day = next_day(rule, today if rule.when_done else start)
         if day is None:
             return None
         for name, old in dates.items():
-            text = with_date(text, name, (old + (day - start)).isoformat())
+            text = with_date(text, name, (old + (day - start)).isoformat(), inline=is_inline)
     except (ValueError, OverflowError):  # no such day
         return None
     return without_date(text, "scheduled") if drops_scheduled and len(dates) > 1 else text

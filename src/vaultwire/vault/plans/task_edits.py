@@ -14,7 +14,7 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Task
 from vaultwire.markdown.task_fields import first_fields, with_date, without_date, without_ids
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
-from vaultwire.vault.plans.recurring_tasks import TASKS_PLUGIN, next_task
+from vaultwire.vault.plans.recurring_tasks import TASKS_PLUGIN, day_of_name, next_task
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import VaultPath
 
@@ -62,7 +62,8 @@ def edit_tasks(
 ) -> tuple[str, list[EditedTask], list[str]]:
     """Return the text with its tasks edited, the tasks in the order of the edits, and what the caller should know.
 
-    Marks, dates and the next one of a task that repeats are as the Tasks plugin would write them. A task whose rule is not
+    Marks, dates and the next one of a task that repeats are as the Tasks plugin would write them, and a task that says that it
+    is deleted when it is done (🏁) is. A task whose rule is not
     computed (``recurring_tasks``) is not ended: it stays as it is.
 
     ``text`` is the file's own, without BOM. Raises VaultError: TEXT_NOT_FOUND, AMBIGUOUS_TARGET, INVALID_ARGUMENTS.
@@ -72,6 +73,7 @@ def edit_tasks(
     edited: list[EditedTask] = []
     notices: list[str] = []
     nexts: dict[int, str] = {}
+    removed: set[int] = set()
     for edit in edits:
         task = _find(path, tasks, edit)
         if any(each.line == task.line for each in edited):
@@ -82,28 +84,39 @@ def edit_tasks(
         mark = task.mark if edit.mark is None else edit.mark
         new = _edited(rest, task, edit, settings, today.isoformat())
         if _ends(task, mark, settings) and "recurrence" in first_fields(task.text) and _is_tasks(task.text, settings):
-            following = next_task(new, today, settings)
+            following = next_task(new, today, settings, day_of_name(path, settings))
             if following is None:
                 mark, new = task.mark, rest
             else:
                 nexts[task.line] = f"{before}[{_next_mark(mark, settings)}]{following}" + line_end(text)[:-1]
             notices.append(_about_recurrence(path, new, following, settings))
+        if _ends(task, mark, settings) and _is_removed_when_done(task.text, settings):
+            removed.add(task.line)
+            notices.append(f"{path}: {_shortened(new.strip())!r} is done, and its line is removed, as its 🏁 says.")
         lines[task.line - 1] = f"{before}[{mark}]{new}{ending}"
         edited.append(EditedTask(task.line, mark, new.strip()))
-    return _with_nexts(lines, nexts, settings), [_moved(each, nexts, settings) for each in edited], notices
+    whole = _with_changed_lines(lines, nexts, removed, settings)
+    return whole, [_moved(task, nexts, removed, settings) for task in edited], notices
 
 
-def _with_nexts(lines: list[str], nexts: dict[int, str], settings: Settings) -> str:
-    """Return the lines as one text, with the next one of each recurring task above or below it."""
+def _with_changed_lines(lines: list[str], nexts: dict[int, str], removed: set[int], settings: Settings) -> str:
+    """Return the lines as one text, with the next one of each recurring task above or below it, without the removed ones."""
     both: list[str] = []
     for number, line in enumerate(lines, 1):
-        pair = [line, nexts[number]] if number in nexts else [line]
-        both += pair if settings.tasks_next_below else pair[::-1]
+        own = [] if number in removed else [line]
+        following = [nexts[number]] if number in nexts else []
+        both += own + following if settings.tasks_next_below else following + own
     return "\n".join(both)
 
 
-def _moved(task: EditedTask, nexts: dict[int, str], settings: Settings) -> EditedTask:
-    return task._replace(line=task.line + sum(number + settings.tasks_next_below <= task.line for number in nexts))
+def _moved(task: EditedTask, nexts: dict[int, str], removed: set[int], settings: Settings) -> EditedTask:
+    added = sum(number + settings.tasks_next_below <= task.line for number in nexts)
+    return task._replace(line=task.line + added - sum(number < task.line for number in removed))
+
+
+def _is_removed_when_done(text: str, settings: Settings) -> bool:
+    says_so = first_fields(text).get("on_completion", "").lower() == "delete"
+    return says_so and TASKS_PLUGIN in settings.community_plugins and _is_tasks(text, settings)
 
 
 def _about_recurrence(path: VaultPath, text: str, following: str | None, settings: Settings) -> str:

@@ -64,7 +64,8 @@ class Settings(NamedTuple):
     note's folder. A format of ``""`` means Obsidian's own. ``property_types`` has folded names, because a property's type
     does not depend on the case of its name. ``periodic_notes`` has those that are switched on in the community plugin Periodic
     Notes, by their period (``vault.days``). ``tasks_…`` are those of the community plugin Tasks: ``tasks_next_below`` puts the
-    next one of a task that repeats below it.
+    next one of a task that repeats below it; with ``tasks_day_of_name`` a task without dates is scheduled for the day in its
+    note's name, in the folders of ``tasks_name_folders`` (none: everywhere).
     """
 
     user_ignore_filters: tuple[str, ...] = ()
@@ -89,6 +90,9 @@ class Settings(NamedTuple):
     tasks_set_created_date: bool = False
     tasks_next_below: bool = False
     tasks_remove_scheduled_date: bool = False
+    tasks_day_of_name: bool = False
+    tasks_name_format: str = ""
+    tasks_name_folders: tuple[str, ...] = ()
     tasks_statuses: Mapping[str, TaskStatus] = TASK_STATUSES
     problems: tuple[Problem, ...] = ()
 
@@ -348,6 +352,9 @@ KEYS: Final[Mapping[str, tuple[tuple[str, str, _Check], ...]]] = {
         ("setCreatedDate", "tasks_set_created_date", _flag),
         ("recurrenceOnNextLine", "tasks_next_below", _flag),
         ("removeScheduledDateOnRecurrence", "tasks_remove_scheduled_date", _flag),
+        ("useFilenameAsScheduledDate", "tasks_day_of_name", _flag),
+        ("filenameAsScheduledDateFormat", "tasks_name_format", _text),
+        ("filenameAsDateFolders", "tasks_name_folders", _texts),
         ("statusSettings", "tasks_statuses", _statuses),
     ),
 }

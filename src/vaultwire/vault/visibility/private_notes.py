@@ -77,7 +77,7 @@ class PrivacyRules:
     def _is_private_text(self, text: str, *, is_named: bool) -> bool:
         """Tell whether a text is private; ``is_named``: its frontmatter mentions one of the names."""
         from vaultwire.markdown.parse import parse_note  # noqa: PLC0415 - as above
-        from vaultwire.markdown.tag_candidates import tag_candidates  # noqa: PLC0415 - as above
+        from vaultwire.markdown.tag_spans import tag_candidates  # noqa: PLC0415 - as above
 
         parsed = parse_note(text)
         broken = parsed.frontmatter.problems

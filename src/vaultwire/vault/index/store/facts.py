@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from json import JSONEncoder
 
-from vaultwire.markdown.bounds import tags_and_above
+from vaultwire.markdown.offsets import tags_and_above
 from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.markdown.properties import Frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
@@ -15,7 +14,6 @@ from vaultwire.vault.links.link_resolver import link_name
 from vaultwire.vault.search.filters import EMPTY_VALUES, scalars_as_texts
 from vaultwire.vault.value_types import VaultPath
 
-_BETWEEN_TAGS = re.compile(r"[,\s]")
 # One encoder for all: ``json.dumps`` with arguments makes a new one for each call.
 _to_json = JSONEncoder(ensure_ascii=False, default=str).encode
 
@@ -72,22 +70,6 @@ def _written(frontmatter: Frontmatter, names: list[str]) -> str | None:
 def _value_to_json(value: PropertyValue) -> str:
     """Return a property's value as JSON. For each list the encoder would make another encoder, in 3 us."""
     return f"[{', '.join(map(_value_to_json, value))}]" if isinstance(value, list) else _to_json(value)
-
-
-def may_have_faults(parsed: ParsedNote) -> bool:
-    """Tell whether a note's own text may have a fault that ``vault.links.checks`` reports and ``problems`` does not."""
-    frontmatter, blocks = parsed.frontmatter, parsed.block_ids
-    return (
-        len({fold(block.name) for block in blocks}) < len(blocks)
-        # Of names that differ only in case ``properties`` has one, so the types of the others are not known.
-        or len({fold(name) for name in frontmatter.values}) < len(frontmatter.values)
-        or any(
-            _BETWEEN_TAGS.search(text.strip())
-            for name, texts in frontmatter.written.items()
-            if name.casefold() == "tags"
-            for text in texts
-        )
-    )
 
 
 def _outline(parsed: ParsedNote) -> list[tuple[str, str]]:

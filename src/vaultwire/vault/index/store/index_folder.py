@@ -40,7 +40,7 @@ class IndexFolder:
     """One vault's folder below the cache folder. Without a cache folder the index is in memory."""
 
     def __init__(
-        self, vault: str, cache: str | None, open_text: Callable[[str | None], TextIndex], stamp: str = ""
+        self, vault: str, cache: str | None, stamp: str = "", open_text: Callable[[str | None], TextIndex] = TextIndex
     ) -> None:
         """``vault`` is the vault's resolved path; ``open_text`` opens a text index in a folder, or in memory for None.
 

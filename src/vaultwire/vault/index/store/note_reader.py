@@ -10,12 +10,13 @@ from vaultwire.bases.base_blocks import may_hold_queries
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.encoded import without_encoded
-from vaultwire.vault.index.store.facts import may_have_faults, to_facts
+from vaultwire.vault.index.store.facts import to_facts
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.schema import NO_FACTS, NOT_INDEXABLE, PENDING, Facts
 from vaultwire.vault.index.store.search_plan import BODY
 from vaultwire.vault.index.store.text_index import Fields, to_fields
 from vaultwire.vault.index.store.tokenizer import has_endless_piece, has_too_many_words
+from vaultwire.vault.links.checks import may_have_faults
 from vaultwire.vault.search.searchable import parse_searchable, searchable_text
 from vaultwire.vault.value_types import VaultPath
 

@@ -324,7 +324,7 @@ class SearchResults:
     def _take(self) -> None:
         """Take the next candidates from the text index, and the notes that it lacks where their scores belong."""
         wanted = _BATCHES[min(self._batches, len(_BATCHES) - 1)]
-        hits = self._ranking(self._taken, wanted)
+        hits = self._ranking.page(self._taken, wanted)
         if not self._batches:
             self._total += hits.total
         stats = self.parts.catalog.stats(hits.ids)

@@ -1,17 +1,27 @@
-"""The port of text indexes: the fields of a note, and what a backend must do. A backend knows no files.
+"""The text index: the fields of every note, in tantivy (https://github.com/quickwit-oss/tantivy-py). It knows no files.
 
-A text index belongs to one catalog. One process at a time writes it; any number of processes read it.
+A text index belongs to one catalog. One process at a time writes it; any number of processes read it. Ranked hits take well
+under 1 ms.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 from array import array
-from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from functools import partial
+from typing import NamedTuple, TypeAlias
+from weakref import WeakSet
 
-from vaultwire.markdown.bounds import tags_and_above
+from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
+
+from vaultwire.markdown.offsets import tags_and_above
 from vaultwire.markdown.parsed_note import ParsedNote
+from vaultwire.vault.index.store.allocator import limit_kept_memory
 from vaultwire.vault.index.store.encoded import without_encoded
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.search_plan import (
@@ -19,6 +29,7 @@ from vaultwire.vault.index.store.search_plan import (
     ALIAS,
     BODY,
     FILE,
+    FIRST,
     FOLDER,
     HAS_ENCODED,
     HAS_TASK,
@@ -32,7 +43,9 @@ from vaultwire.vault.index.store.search_plan import (
     TAG_PATH,
     Plan,
     exact_value,
+    has_loose,
 )
+from vaultwire.vault.index.store.tantivy_queries import ID, QueryMaker, all_of, loose_leaves
 from vaultwire.vault.index.store.tokenizer import folded_words
 from vaultwire.vault.search.searchable import searchable_name
 
@@ -67,74 +80,252 @@ class BrokenTextIndexError(Exception):
     """The files of a text index cannot be used."""
 
 
-Ranking: TypeAlias = Callable[[int, int], TextHits]
-"""All notes that a plan finds at one state of a text index: returns those from an offset on, so many at most."""
+_WORDS, _VALUES = "words", "values"
+# The writer has one thread: reading a note takes longer than adding it. Notes that do not fit into this much memory become a
+# segment of their own (see ``commit_schedule``). Only what is needed is allocated, and freed at the commit.
+_WRITER_BYTES = 60_000_000
+_LEAST_WRITER_BYTES = 15_000_000  # the library's own limit
+_REMOVED_FACTOR = 4
 
 
-class TextIndex(Protocol):
-    """A backend. Several threads may read at once; one thread at a time may write."""
+class Ranking:
+    """All notes that a plan finds at one state of the text index, best first."""
+
+    def __init__(self, search: Callable[[int, int], TextHits]) -> None:
+        """``search`` returns the notes from an offset on, so many at most."""
+        self._search = search
+
+    def page(self, offset: int, limit: int) -> TextHits:
+        """Return the notes from an offset on, so many at most."""
+        return self._search(offset, limit)
+
+    def keep_all(self) -> None:
+        """Keep all notes in memory, at sixteen bytes a note, and no file open."""
+        hits = self._search(0, sys.maxsize)
+        ids, scores = array("q", hits.ids), array("d", hits.scores)
+        self._search = lambda offset, limit: TextHits(
+            ids[offset : offset + limit].tolist(), scores[offset : offset + limit].tolist(), hits.total
+        )
+
+
+class TextIndex:
+    """One text index. Several threads may read at once; one thread at a time may write."""
+
+    def __init__(self, folder: str | None) -> None:
+        """``folder``: its folder; None for memory. Raises BrokenTextIndexError if the files there are no such index."""
+        limit_kept_memory()
+        builder = SchemaBuilder().add_integer_field(ID, indexed=True, fast=True)
+        for field in WORD_FIELDS:
+            builder.add_text_field(field, tokenizer_name=_WORDS, index_option="position")
+        for field in VALUE_FIELDS:
+            builder.add_text_field(
+                field, tokenizer_name=_WORDS if field in NGRAM_FIELDS else _VALUES, index_option="basic"
+            )
+        self._schema = builder.build()
+        if folder is not None:
+            os.makedirs(folder, exist_ok=True)
+        with _checked():
+            self._index = Index(self._schema, path=folder)
+        self._index.register_tokenizer(_WORDS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
+        self._index.register_tokenizer(_VALUES, TextAnalyzerBuilder(Tokenizer.raw()).build())
+        self._index.config_reader("manual")
+        self._searcher = self._index.searcher()
+        self._writer: IndexWriter | None = None
+        self._commits = 0  # of this writer
+        self._saving: _BackgroundCall | None = None
+        self._rankings = WeakSet[Ranking]()  # that are of a state on disk
+        self._rankings_lock = threading.Lock()
 
     def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
         """Return the notes that the plan finds, except those with the ids ``without``; without a ``limit`` all from ``offset``.
 
         Notes that match with the typed diacritics (``search_plan.as_written``) come before all others.
         """
+        searcher = self._searcher
+        first = FIRST * (loose_leaves(plan) or 1) if has_loose(plan) else 0.0
+        # The library allocates room for ``offset + limit`` hits, and aborts the process if there is not so much memory.
+        offset = min(offset, searcher.num_docs)
+        most = searcher.num_docs - offset
+        wanted = most if limit is None else min(limit, most)
+        with _checked():
+            queries = QueryMaker(self._schema, searcher)
+            clauses = queries.clauses_of_all(plan, first)
+            # As single terms while they are few: a set walks the dictionary of all ids.
+            clauses += [(Occur.MustNot, query) for query in queries.terms(ID, list(without))]
+            result = searcher.search(all_of(clauses), max(1, wanted), True, offset=offset if wanted else 0)
+            total: int = result.count  # type: ignore[attr-defined] # missing in the library's stub
+            hits = result.hits[:wanted]
+            ids = searcher.fast_field_values(ID, [address for _, address in hits])
+        scores = [float(score) for score, _ in hits]
+        if first:
+            scores = [score - first if score >= first else _small(score % FIRST) for score in scores]
+        return TextHits([int(note_id or 0) for note_id in ids], scores, total)
 
     def ranking(self, plan: Plan, without: Collection[int]) -> Ranking:
         """Return what ``search`` finds now. It stays as it is, whatever is committed later."""
+        now = copy(self)  # ``refresh`` replaces the searcher of ``self``, and a searcher sees one state
+        now._writer = None  # noqa: SLF001 - our own copy; the writer stays with ``self``
+        ranking = Ranking(partial(now.search, plan, without))
+        with self._rankings_lock:
+            self._rankings.add(ranking)
+        return ranking
 
     def words(self, field: str) -> set[str]:
         """Return all words in a field of the committed notes. Breaks may be among them."""
+        with _checked():
+            return {word for word, _ in self._searcher.terms_with_prefix(field, "")}
 
     def holders(self, field: str, words: Sequence[str], most: int) -> dict[str, list[int]]:
         """Return the ids of the notes that have each of the words in the field; without words that more than ``most`` have."""
+        searcher = self._searcher
+        found: dict[str, list[int]] = {}
+        with _checked():
+            for word in words:
+                # The frequency is known at once, but counts removed notes until their segment is merged.
+                if 0 < searcher.doc_freq(field, word) <= _REMOVED_FACTOR * most:
+                    result = searcher.search(Query.term_query(self._schema, field, word, "basic"), most + 1, False)
+                    addresses = [address for _, address in result.hits]
+                    if len(addresses) <= most:
+                        found[word] = [int(note_id or 0) for note_id in searcher.fast_field_values(ID, addresses)]
+        return found
 
     def refresh(self) -> None:
         """Load what any process has committed since."""
+        with _checked():
+            self._index.reload()
+            self._searcher = self._index.searcher()
 
     def start_writing(self) -> bool:
         """Take the right to write. Return False if another process has it."""
+        if self._writer is None:
+            self._commits = 0
+            try:
+                self._writer = self._index.writer(heap_size=_WRITER_BYTES, num_threads=1)
+            except ValueError as error:
+                if "LockBusy" in str(error):
+                    return False
+                raise BrokenTextIndexError(str(error)) from error
+        return True
 
     def put(self, document: TextDocument, *, is_new: bool = False) -> None:
         """Add the note, or replace the one with its id. ``is_new``: there is none with its id."""
+        stored = Document()
+        stored.add_integer(ID, document.id)
+        for field, words in document.words.items():
+            if words:
+                stored.add_text(field, words)
+        for field, values in document.values.items():
+            # One text of twenty words costs as much as a text of one word.
+            for value in [" ".join(values)] if field in NGRAM_FIELDS and values else values:
+                stored.add_text(field, value)
+        writer = self._open_writer()
+        with _checked():
+            if not is_new:
+                writer.delete_documents_by_term(ID, document.id)
+            writer.add_document(stored)
 
     def remove(self, note_id: int) -> None:
         """Remove the note, if it is there."""
+        with _checked():
+            self._open_writer().delete_documents_by_term(ID, note_id)
 
     def save(self) -> None:
-        """Move what was put and removed from memory to disk. This process does not see it before ``commit``."""
+        """Move what was put and removed from memory to disk. This process does not see it before ``commit``.
+
+        The library has no way to write a segment without a commit. Returns at once: the library writes for 0.15 s, and the
+        caller reads more notes meanwhile.
+        """
+        writer = self._open_writer()
+        self._commits += 1
+        self._saving = _BackgroundCall(writer.commit)
 
     def commit(self) -> None:
         """Make what was put and removed durable, and visible to all processes. To go on writing call ``start_writing``."""
+        self.save()
+        self._wait_until_saved()
+        self.refresh()
+        self._leave_merged_files()
 
     def stop_writing(self) -> None:
-        """Give up the right to write, and drop what was neither committed nor saved."""
+        """Give up the right to write, and drop what was neither committed nor saved.
+
+        After many commits, it waits until their segments are merged.
+        """
+        writer, self._writer = self._writer, None
+        self._wait_until_saved()
+        if writer is None or self._commits < 2:  # noqa: PLR2004
+            return
+        with _checked():
+            writer.wait_merging_threads()
+            del writer
+            self.refresh()
+            self._leave_merged_files()
+            self._index.writer(heap_size=_LEAST_WRITER_BYTES, num_threads=1).garbage_collect_files()
+
+    def _leave_merged_files(self) -> None:
+        """After many commits, let go of earlier states: the files of segments that are merged, on disk and in memory."""
+        if self._commits < 2:  # noqa: PLR2004
+            return
+        with self._rankings_lock:
+            rankings = [*self._rankings]
+            self._rankings.clear()
+        for ranking in rankings:
+            ranking.keep_all()
 
     def close(self) -> None:
         """Release files and memory."""
+        self._writer = None
+
+    def _open_writer(self) -> IndexWriter:
+        assert self._writer is not None, "start_writing comes first"
+        self._wait_until_saved()
+        return self._writer
+
+    def _wait_until_saved(self) -> None:
+        saving, self._saving = self._saving, None
+        if saving is not None:
+            with _checked():
+                saving.wait()
 
 
-def kept_ranking(hits: TextHits) -> Ranking:
-    """Return a ranking that keeps all hits, for backends that cannot keep a state of their files."""
-    ids, scores = array("q", hits.ids), array("d", hits.scores)
-    return lambda offset, limit: TextHits(
-        ids[offset : offset + limit].tolist(), scores[offset : offset + limit].tolist(), hits.total
-    )
+class _BackgroundCall:
+    """A call on a thread of its own. It begins at once."""
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        self._function = function
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._function()
+        except BaseException as error:  # noqa: BLE001 - ``wait`` raises it
+            self._error = error
+
+    def wait(self) -> None:
+        """Wait until the function has returned. Raises what it has raised."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
 
 
-class StateRanking:
-    """A ranking of a state of the index's files, which can let go of them."""
+def _small(score: float) -> float:
+    """Map a score to one below 1, in the same order."""
+    return score / (score + 1)
 
-    def __init__(self, find: Ranking) -> None:
-        self._find = find
 
-    def __call__(self, offset: int, limit: int) -> TextHits:
-        """Return the notes from an offset on."""
-        return self._find(offset, limit)
-
-    def keep_all(self) -> None:
-        """Keep all notes in memory, at sixteen bytes a note, and no file open."""
-        self._find = kept_ranking(self._find(0, sys.maxsize))
+@contextmanager
+def _checked() -> Iterator[None]:
+    """Raise BrokenTextIndexError for the library's errors about files that are gone, cut short or overwritten."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise BrokenTextIndexError(str(error)) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # how Rust code raises a panic
+            raise
+        raise BrokenTextIndexError(str(error)) from error
 
 
 def to_fields(path: str, text: str, parsed: ParsedNote, ngrams: NgramFilter) -> Fields:

@@ -25,7 +25,7 @@ _BREAK = "|"  # how the word for a break begins; no other word has this characte
 BREAK_END = 64
 
 # A piece without spaces that is longer than this may contain a word too long for a text index: tantivy drops words over
-# 65,530 bytes, FTS5 cuts them to 32,768, and a folded character may take six bytes.
+# 65,530 bytes, and a folded character may take six bytes.
 _MAX_PIECE = 5_000
 
 # The vocabulary takes at most so many words of one note, because all of them are in memory. The largest note known has

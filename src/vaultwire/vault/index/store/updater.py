@@ -367,7 +367,7 @@ class IndexUpdater:
         with self._catalog.writing():
             committed = self._catalog.mark_indexed(indexed, gone)
             if is_rebuild:
-                self._words.replace_all(self._text.words, is_indexed=is_last)
+                self._words.replace_all(self._text.words)
             else:
                 self._words.store()
         self.committed = committed
