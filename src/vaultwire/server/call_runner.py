@@ -152,13 +152,13 @@ def run_round(run: Callable[[Task], Answer], request: Request, task: Task) -> An
 def _answers_of(request: Request) -> dict[str, Any]:
     if "requestState" not in request.params and "inputResponses" not in request.params:
         return {}
-    state, given = request.params.get("requestState"), request.params.get("inputResponses", {})
-    if not isinstance(given, dict):
+    state, responses = request.params.get("requestState"), request.params.get("inputResponses", {})
+    if not isinstance(responses, dict):
         raise VaultError(INVALID_ARGUMENTS, "inputResponses must be an object")
     if state is None:
-        return given  # a client may know the questions beforehand; the state only holds earlier rounds
+        return responses  # a client may know the questions beforehand; the state only holds earlier rounds
     answers, asked = _open_state(state, request)
-    return {**answers, **{key: value for key, value in given.items() if key in asked}}
+    return {**answers, **{key: value for key, value in responses.items() if key in asked}}
 
 
 class _Open:

@@ -242,8 +242,8 @@ def argument_in(params: JsonObject, known: Collection[str]) -> tuple[str, str]:
 
 def to_completed(values: list[str]) -> JsonObject:
     """Return the result of ``completion/complete``, with as many values as it may have."""
-    shown = values[:MAX_VALUES]
-    return {"completion": {"values": shown, "total": len(values), "hasMore": len(values) > len(shown)}}
+    listed = values[:MAX_VALUES]
+    return {"completion": {"values": listed, "total": len(values), "hasMore": len(values) > len(listed)}}
 
 
 def _to_content(message: Message) -> JsonObject:
@@ -570,10 +570,10 @@ class ResourceChanges:
 
         A view that takes too long counts as it was.
         """
-        found = self._vault.look_at(path)
-        named = None if found is not None else split_view(path)
+        stat = self._vault.look_at(path)
+        named = None if stat is not None else split_view(path)
         if named is None:
-            return found
+            return stat
         try:
             return hash(view_page(self._vault, VaultPath(named[0]), named[1], patience))
         except VaultError:

@@ -169,7 +169,7 @@ class Task:
             if not self.stopped:
                 self.outlet.hang_up()
 
-    def ask(self, wanted: Mapping[str, Ask]) -> dict[str, JsonObject]:
+    def ask(self, questions: Mapping[str, Ask]) -> dict[str, JsonObject]:
         """Return the client's answers: those of earlier rounds, else ask and wait.
 
         Raises VaultError when it refuses or does not answer, ``Stopped``, CapabilityMissing, and InputRequired where the
@@ -181,25 +181,25 @@ class Task:
             is_answer,
         )
 
-        check_capabilities(wanted, self.capabilities)
+        check_capabilities(questions, self.capabilities)
         if self.answers is not None:
-            missing = {key: ask for key, ask in wanted.items() if not is_answer(ask, self.answers.get(key))}
+            missing = {key: ask for key, ask in questions.items() if not is_answer(ask, self.answers.get(key))}
             if missing:
                 raise InputRequired(missing)
-            return {key: self.answers[key] for key in wanted}
+            return {key: self.answers[key] for key in questions}
         woken = threading.Event()
         with self.workers.lock:
-            questions: dict[str, Question] = {}
+            sent: dict[str, Question] = {}
             until = time.monotonic() + ASKING_SECONDS
             left = self.deadline - time.monotonic()
             self.woken, self.deadline = woken, float("inf")  # asking has a time limit of its own
-            for key, ask in wanted.items():
-                questions[key], frame = self.session.ask(ask.method, ask.params)
-                questions[key].waiting = woken
+            for key, ask in questions.items():
+                sent[key], frame = self.session.ask(ask.method, ask.params)
+                sent[key].waiting = woken
                 self._send(frame)
         self.queue.replace_thread(self)
         try:
-            while not self.stopped and self.outlet.can_ask and not all(map(_is_answered, questions.values())):
+            while not self.stopped and self.outlet.can_ask and not all(map(_is_answered, sent.values())):
                 if not woken.wait(until - time.monotonic()):
                     break
                 woken.clear()
@@ -207,13 +207,13 @@ class Task:
             self.queue.take_back_thread(self)
             with self.workers.lock:
                 self.woken = None
-                for question in questions.values():
+                for question in sent.values():
                     self.session.forget(question)
                 if not self.stopped:
                     self.deadline = time.monotonic() + left
                     self.workers.watch(self)
         self.check()
-        return check_answers(wanted, {key: (question.result, question.error) for key, question in questions.items()})
+        return check_answers(questions, {key: (question.result, question.error) for key, question in sent.items()})
 
     def stop(self) -> None:
         """Tell the work to stop: nobody waits for it. Holds the lock."""
