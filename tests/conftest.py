@@ -14,7 +14,7 @@ import pytest
 SEED_VARIABLE = "VAULTWIRE_SEED"
 _SEED_LINE = f"random tests: {SEED_VARIABLE}={{}}"
 
-hypothesis.settings.register_profile("ci", max_examples=200, deadline=None, print_blob=True)
+hypothesis.settings.register_profile("ci", max_examples=100, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("soak", max_examples=20_000, deadline=None, print_blob=True)
 # A run that only asks whether a test fails need not look for the smallest example (scripts/mutants.py).
 hypothesis.settings.register_profile(

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from support.command_line import run_command as run
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire import __version__
 from vaultwire.client_setup.clients import CLIENTS
@@ -29,19 +30,6 @@ Tomatoes and basil. #garden
 === Projects/Shelf.md
 Oak.
 """
-
-
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as a shell would."""
-    return subprocess.run(
-        [sys.executable, "-m", "vaultwire", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
-        check=False,
-    )
 
 
 @pytest.fixture
@@ -145,7 +133,8 @@ def test_a_command_line_nobody_can_mean_is_exit_code_2_and_says_what_is_right(ar
     "options", [["--vault={}"], ["--read-only", "--vault", "{}"], ["--vault", "{}", "--read-only"]]
 )
 def test_stdio_takes_its_options_in_every_spelling(options: list[str], vault: Path) -> None:
-    assert run("stdio", *[option.format(vault) for option in options]).returncode == 0
+    command = [sys.executable, "-m", "vaultwire", "stdio", *(option.format(vault) for option in options)]
+    assert subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode == 0
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -233,14 +222,17 @@ def test_doctor_says_what_waits_and_of_whom_hardly_any_more_can(vault: Path, tmp
     assert "of codex" not in told
 
 
-def test_doctor_says_what_each_extra_does_and_how_to_add_it(vault: Path, tmp_path: Path) -> None:
+def test_doctor_says_what_each_extra_does_and_how_to_add_it(
+    vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     info = tmp_path / "vaultwire-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(
         "Metadata-Version: 2.4\nName: vaultwire\nVersion: 1\nProvides-Extra: pdf\nProvides-Extra: web\n"
         "Requires-Dist: pypdf<8,>=7.1; extra == 'pdf'\nRequires-Dist: not-here-at-all>=1; extra == 'web'\n"
     )
-    finished = run("doctor", "--vault", str(vault), PYTHONPATH=str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    finished = run("doctor", "--vault", str(vault))
     assert "pdf (reads the text of PDFs): installed\n" in finished.stdout
     command = shlex.join([sys.executable, "-m", "pip", "install", "not-here-at-all>=1"])
     assert f"web (searches the web): not installed. To add it: {command}\n" in finished.stdout

@@ -8,12 +8,12 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from scripts.pages.configuration_page import page_text as configuration_page
 
+from support.command_line import run_command
 from vaultwire.cli.command import COMMANDS, GROUPS, NOTES, command
 from vaultwire.cli.command_spec import specs_of
 from vaultwire.cli.commands import make_parser
@@ -26,15 +26,7 @@ SPECS = list(specs_of(make_parser()))
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    finished = subprocess.run(
-        [sys.executable, "-m", "vaultwire", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONUTF8": "1"},
-        check=False,
-    )
+    finished = run_command(*arguments)
     return finished.returncode, finished.stdout, finished.stderr
 
 

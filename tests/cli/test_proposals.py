@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from support.at_terminal import at_terminal
+from support.command_line import run_command
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.changes.change import Author, Write
 from vaultwire.vault.value_types import VaultPath
@@ -49,16 +49,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def run(environment: dict[str, str]) -> Run:
-    def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "vaultwire", *arguments],
-            capture_output=True,
-            text=True,
-            env={**os.environ, **environment},
-            check=False,
-        )
-
-    return run_command
+    return lambda *arguments: run_command(*arguments, **environment)
 
 
 def test_what_waits_is_listed_shown_accepted_and_refused(run: Run, vault: Vault, root: Path) -> None:

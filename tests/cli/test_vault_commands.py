@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pytest
 
 from support.at_terminal import Shown, at_terminal
+from support.command_line import run_command
 from support.vaults import snapshot, write_vault
 from vaultwire.cli.vault_commands.wording import for_person, parse_since
 from vaultwire.config import ConfigError
@@ -84,18 +85,11 @@ def environment(vault: Path, tmp_path: Path) -> dict[str, str]:
 def run(environment: dict[str, str]) -> Run:
     """Return what runs a command in a pipe."""
 
-    def run_command(*arguments: str, stdin: str = "") -> Ended:
-        finished = subprocess.run(
-            [sys.executable, "-m", "vaultwire", *arguments],
-            input=stdin.encode(),
-            capture_output=True,
-            env={**os.environ, **environment},
-            check=False,
-        )
-        assert b"Traceback" not in finished.stderr
-        return Ended(finished.returncode, finished.stdout.decode(), finished.stderr.decode())
+    def run(*arguments: str, stdin: str = "") -> Ended:
+        finished = run_command(*arguments, stdin=stdin, **environment)
+        return Ended(finished.returncode, finished.stdout, finished.stderr)
 
-    return run_command
+    return run
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.command_line import run_command
 from support.vaults import snapshot, write_vault
 from vaultwire.app.engine import load_tools
 from vaultwire.client_setup.clients import CLIENTS
@@ -46,6 +47,22 @@ def test_the_readme_shows_commands() -> None:
     assert len(commands(ROOT / "README.md")) >= 6
 
 
+def started(arguments: list[str], environment: dict[str, str]) -> str:
+    """Return the line with which a program starts that runs until it is told to end, and end it."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "vaultwire", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    ) as program:
+        assert program.stdout is not None
+        line = next(line for line in program.stdout if "until you" in line)
+        program.terminate()
+    assert program.returncode == 0
+    return line
+
+
 @pytest.mark.parametrize(("document", "command"), ALL_COMMANDS, ids=" ".join)
 def test_a_command_that_is_printed_works(document: str, command: str, tmp_path: Path) -> None:
     notes = write_vault(tmp_path / "Notes", VAULT)
@@ -53,27 +70,19 @@ def test_a_command_that_is_printed_works(document: str, command: str, tmp_path: 
     (tmp_path / "policy.toml").write_bytes((ROOT / "docs" / "policy.example.toml").read_bytes())
     for client in (".config/Claude", ".cursor", ".codex"):  # they were started once
         (tmp_path / client).mkdir(parents=True)
+    environment = {"HOME": str(tmp_path), "VAULTWIRE_STATE": str(tmp_path / "state")}
     if command.startswith("make "):
         # The target itself runs in CI; from here it would run this test again.
-        arguments = ["make", "--dry-run", "--directory", str(ROOT), *command.split()[1:]]
+        make = ["make", "--dry-run", "--directory", str(ROOT), *command.split()[1:]]
+        subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
+        return
+    program, *arguments = command.replace("~/Notes", str(notes)).split()
+    assert program in (".venv/bin/vaultwire", "vaultwire")
+    if "desk" in arguments:
+        assert "until you press Ctrl-C" in started(arguments, environment)
     else:
-        program, *arguments = command.replace("~/Notes", str(notes)).split()
-        assert program in (".venv/bin/vaultwire", "vaultwire")
-        arguments = [sys.executable, "-m", "vaultwire", *arguments]
-    with subprocess.Popen(
-        arguments,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "HOME": str(tmp_path), "VAULTWIRE_STATE": str(tmp_path / "state")},
-    ) as started:
-        if "desk" in arguments:  # it runs until it is told to end
-            assert started.stdout is not None
-            assert any("until you press Ctrl-C" in line for line in started.stdout)
-            started.terminate()
-        _, errors = started.communicate()
-    assert started.returncode == 0, errors
+        done = run_command(*arguments, **environment)
+        assert done.returncode == 0, done.stderr
     assert snapshot(notes) == before
 
 

@@ -1,4 +1,7 @@
-"""``connect``, ``client`` and ``shared``: clients on each door in each revision. Every test here runs once for each.
+"""``connect``, ``client`` and ``shared``: clients at the doors of the server, in the revisions of the protocol.
+
+A test runs once at each door, each time in another revision. A fact that differs from revision to revision says
+``@EVERY_REVISION``; one that depends on the door and the revision together says ``@EVERY_DOOR``.
 
 ``shared`` is a server for all tests that change nothing: starting one takes longer than most of them.
 
@@ -56,6 +59,16 @@ def doors() -> Iterator[Door]:
                 yield Door(door, revision)
 
 
+def at(*doors: Door) -> pytest.MarkDecorator:
+    """Return a mark that runs a test at these doors."""
+    return pytest.mark.parametrize("door", doors, ids=" ".join, indirect=True, scope="session")
+
+
+ONE_OF_EACH = (Door("stdio", REVISIONS[0]), Door("session", REVISIONS[-2]), Door("no session", STATELESS_REVISION))
+EVERY_REVISION = at(Door("stdio", REVISIONS[0]), *(Door("session", each) for each in REVISIONS[1:-1]), ONE_OF_EACH[-1])
+EVERY_DOOR = at(*doors())
+
+
 def reach(door: Door, server: Serving, capabilities: dict[str, Any] | None = None) -> HttpClient:
     """Return a new client of a server at ``/mcp``, opened."""
     client = HttpClient(server, in_session=door.name == "session")
@@ -63,7 +76,7 @@ def reach(door: Door, server: Serving, capabilities: dict[str, Any] | None = Non
     return client
 
 
-@pytest.fixture(scope="session", params=[*doors()], ids=" ".join)
+@pytest.fixture(scope="session", params=ONE_OF_EACH, ids=" ".join)
 def door(request: pytest.FixtureRequest) -> Door:
     chosen: Door = request.param
     return chosen

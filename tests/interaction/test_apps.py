@@ -1,4 +1,4 @@
-"""Views inside clients (MCP Apps): who declares them gets them, in every revision and at every door; nobody else gets more."""
+"""Views inside clients (MCP Apps): who declares them gets them, at every door; nobody else gets more."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from interaction.conftest import EVERY_DOOR, EVERY_REVISION, Door, at, reach
 from support.http_wire import Client
 from support.proofs import proves
+from support.serving import Serving
 from support.vaults import write_vault
 from support.wire import STATELESS_REVISION
 
@@ -38,11 +40,12 @@ def view_of(result: dict[str, Any]) -> Any:
 
 
 @pytest.fixture
-def has_views(door: Any, revision: str) -> bool:
+def has_views(door: Door, revision: str) -> bool:
     """Tell whether a client can declare extensions: older revisions have none, and without a session none is remembered."""
     return revision >= "2025-06-18" and (door.name != "no session" or revision == STATELESS_REVISION)
 
 
+@EVERY_DOOR
 @proves("SEP-1865: a tool names its view in _meta.ui.resourceUri")
 def test_tools_have_views_for_a_client_that_shows_them(connect: Callable[..., Client], has_views: bool) -> None:
     tools = connect(capabilities=APPS).request("tools/list")["result"]["tools"]
@@ -56,12 +59,13 @@ def test_tools_have_views_for_a_client_that_shows_them(connect: Callable[..., Cl
 
 
 @proves("ours: a client without views gets the list and the results as ever")
+@at(Door("session", "2025-11-25"), Door("no session", STATELESS_REVISION))
 @pytest.mark.parametrize("capabilities", OTHERS, ids=json.dumps)
-def test_other_clients_get_nothing_more(connect: Callable[..., Client], capabilities: dict[str, Any]) -> None:
-    client = connect(capabilities=capabilities)
-    assert not any("_meta" in tool for tool in client.request("tools/list")["result"]["tools"])
-    assert view_of(call(client, "search_notes", query="fox")) is None
-    assert "error" in client.request("resources/read", {"uri": "ui://vaultwire/search"})
+def test_other_clients_get_nothing_more(door: Door, shared_serving: Serving, capabilities: dict[str, Any]) -> None:
+    with reach(door, shared_serving, capabilities) as client:
+        assert not any("_meta" in tool for tool in client.request("tools/list")["result"]["tools"])
+        assert view_of(call(client, "search_notes", query="fox")) is None
+        assert "error" in client.request("resources/read", {"uri": "ui://vaultwire/search"})
 
 
 @proves("SEP-1865: the page of a view is one HTML without any address; who may not read notes gets none")
@@ -133,6 +137,7 @@ def test_a_view_shows_nothing_that_the_client_may_not_read(
         assert view_of(made) is None
 
 
+@EVERY_REVISION
 @proves("SEP-1865: the server declares the extension to a client that did")
 def test_the_extension_is_declared_to_who_declares_it(connect: Callable[..., Client], revision: str) -> None:
     told = connect(capabilities=APPS).opened["capabilities"]

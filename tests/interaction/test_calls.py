@@ -1,4 +1,4 @@
-"""Every tool called over every door in every revision: what succeeds, what fails, and how either looks on the wire."""
+"""Every tool called at every door: what succeeds, what fails, and how either looks on the wire."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from interaction.conftest import EVERY_DOOR, EVERY_REVISION
 from support.http_wire import Client
 from support.proofs import proves
 from support.vaults import snapshot
@@ -53,6 +54,7 @@ def error_code_of(answer: dict[str, Any]) -> str:
     return code
 
 
+@EVERY_REVISION
 @proves("spec Tools: a successful call, its text, its data, and what we promise to say about it")
 def test_every_tool_succeeds(connect: Callable[..., Client], revision: str) -> None:
     client = connect("--structured", "--tools", "all")
@@ -77,6 +79,7 @@ def check_envelope_and_data(result: dict[str, Any], text: str, tool: dict[str, A
         assert "structuredContent" not in result
 
 
+@EVERY_DOOR
 @proves("spec 2026-07-28: resultType and serverInfo there, and nowhere before")
 def test_only_2026_07_28_results_carry_its_envelope(shared: Client, revision: str) -> None:
     result = shared.call("read_note", path="Welcome")
@@ -114,6 +117,7 @@ WRONG_ARGUMENTS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 }
 
 
+@EVERY_REVISION
 @proves("SEP-1303: wrong arguments are a result from 2025-11-25 on, a protocol error before")
 @pytest.mark.parametrize("case", WRONG_ARGUMENTS)
 def test_wrong_arguments_are_named_with_what_was_expected_and_what_came(
@@ -132,6 +136,7 @@ def test_wrong_arguments_are_named_with_what_was_expected_and_what_came(
         assert word in text
 
 
+@EVERY_REVISION
 @proves("spec Tools, Error Handling: an unknown tool is a protocol error in every revision")
 def test_an_unknown_tool_is_a_protocol_error(shared: Client) -> None:
     error = shared.request("tools/call", {"name": "fly", "arguments": {}})["error"]

@@ -1,4 +1,4 @@
-"""Changes that a person is asked about first: over every door in every revision, whatever they answer."""
+"""Changes that a person is asked about first: at every door, whatever they answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interaction.conftest import Door
+from interaction.conftest import EVERY_DOOR, Door
 from support.http_wire import Client
 from support.proofs import proves
 from support.vaults import write_vault
@@ -79,6 +79,7 @@ def files(vault: Path) -> dict[str, bytes]:
     return {str(path.relative_to(vault)): path.read_bytes() for path in vault.rglob("*") if path.is_file()}
 
 
+@EVERY_DOOR
 @proves("ours: a note is deleted permanently once the person has agreed to exactly that")
 def test_who_accepts_gets_the_note_deleted(asked: Callable[..., Asked], vault: Path) -> None:
     person = asked(ACCEPT)

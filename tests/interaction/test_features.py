@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from interaction.conftest import EVERY_DOOR, EVERY_REVISION
 from support.http_wire import Client
 from support.proofs import proves
 from support.vaults import snapshot, write_vault
@@ -45,6 +46,7 @@ def listed(client: Client) -> list[dict[str, Any]]:
         params = {"cursor": result["nextCursor"]}
 
 
+@EVERY_REVISION
 @proves("spec Lifecycle / Discovery: capabilities for what is served, in the revision's words")
 def test_the_server_declares_what_it_offers(shared: Client, revision: str) -> None:
     capabilities = shared.opened["capabilities"]
@@ -103,6 +105,7 @@ def test_a_large_attachment_is_refused_with_its_size(connect: Callable[..., Clie
     assert error["data"]["size"] == most + 1
 
 
+@EVERY_REVISION
 @proves("spec Resources, Error Handling: -32002, and -32602 with data.uri in 2026-07-28")
 @pytest.mark.parametrize("uri", [ROOT + "Nowhere.md", "obsidian://vault/other/Welcome.md", "file:///etc/passwd"])
 def test_an_unknown_resource_is_not_found(shared: Client, revision: str, uri: str) -> None:
@@ -202,6 +205,7 @@ def test_a_read_only_server_offers_the_same_and_no_byte_changes(connect: Callabl
     assert snapshot(vault) == before
 
 
+@EVERY_DOOR
 @proves("spec Subscriptions: requests of their own up to 2025-11-25, a stream in 2026-07-28")
 @pytest.mark.parametrize("method", ["resources/subscribe", "resources/unsubscribe"])
 def test_one_subscribes_in_the_revisions_words(shared: Client, revision: str, method: str) -> None:

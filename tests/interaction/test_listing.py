@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from interaction.conftest import EVERY_DOOR, EVERY_REVISION
 from support.http_wire import Client
 from support.proofs import proves
 from support.wire import STATELESS_REVISION
@@ -66,6 +67,7 @@ def test_names_are_within_what_clients_accept(shared: Client) -> None:
         assert tool["name"].isascii()
 
 
+@EVERY_REVISION
 @proves("spec: each field from the revision on that brought it")
 def test_a_tool_has_the_fields_its_revision_knows(shared: Client, revision: str) -> None:
     for tool in tools_of(shared):
@@ -75,6 +77,7 @@ def test_a_tool_has_the_fields_its_revision_knows(shared: Client, revision: str)
         assert tool["description"]
 
 
+@EVERY_REVISION
 @proves("ours: --structured lists all schemas, in the revisions that have them")
 def test_programs_are_listed_whole_schemas(structured: Client, revision: str) -> None:
     for tool in tools_of(structured):
@@ -82,6 +85,7 @@ def test_programs_are_listed_whole_schemas(structured: Client, revision: str) ->
         assert {"additionalProperties", "$schema"} <= set(tool["inputSchema"])
 
 
+@EVERY_REVISION
 @proves("spec Tools: annotations tell what may be lost")
 def test_annotations_tell_reading_from_changing_tools(shared: Client, revision: str) -> None:
     if revision == "2024-11-05":  # knows none
@@ -94,6 +98,7 @@ def test_annotations_tell_reading_from_changing_tools(shared: Client, revision: 
         assert annotations["openWorldHint"] is False
 
 
+@EVERY_REVISION
 @proves("clients: draft-07 before 2025-11-25, 2020-12 from then on")
 def test_schemas_name_the_dialect_clients_of_the_revision_validate_with(structured: Client, revision: str) -> None:
     expected = DRAFT_2020_12 if revision >= "2025-11-25" else DRAFT_07
@@ -126,6 +131,7 @@ def test_every_argument_is_described(structured: Client) -> None:
             assert schema["description"], name
 
 
+@EVERY_DOOR
 @proves("spec Lifecycle / Discovery: identity and instructions, at most 1 KB of them")
 @pytest.mark.parametrize("options", [(), ("--read-only",)])
 def test_the_server_introduces_itself(connect: Callable[..., Client], revision: str, options: tuple[str, ...]) -> None:
@@ -149,6 +155,7 @@ def test_an_unknown_cursor_is_refused(shared: Client) -> None:
     assert shared.request("tools/list", {"cursor": "nonsense"})["error"]["code"] == -32602
 
 
+@EVERY_DOOR
 @proves("spec JSON-RPC: unknown methods, and the methods a revision has not")
 def test_unknown_methods_are_refused(shared: Client, revision: str) -> None:
     assert shared.request("resources/write")["error"]["code"] == -32601

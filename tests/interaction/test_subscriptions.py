@@ -1,4 +1,4 @@
-"""Subscribers hear what changes in the vault, whichever program did it: over every door in every revision.
+"""Subscribers hear what changes in the vault, whichever program did it: at every door.
 
 What another program does is done here to the files themselves, behind the server's back.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from interaction.conftest import Door, doors
+from interaction.conftest import Door, at, doors
 from support.http_wire import Client, HttpClient
 from support.proofs import proves
 from support.wire import STATELESS_REVISION
@@ -28,7 +28,6 @@ PATIENCE = 60.0
 
 # Before 2026-07-28 nothing can be told to a client without a session.
 HEARD = [each for each in doors() if each.name != "no session" or each.revision == STATELESS_REVISION]
-pytestmark = pytest.mark.parametrize("door", HEARD, ids=" ".join, indirect=True, scope="session")
 
 
 class Subscriber:
@@ -112,6 +111,7 @@ def repeated(act: Callable[[int], object]) -> Iterator[None]:
         thread.join()
 
 
+@at(*HEARD)
 @proves("spec Subscriptions: a subscriber hears that its resource was updated, whichever program did it")
 def test_a_note_that_another_program_saves_is_told_of(subscribe: Callable[..., Subscriber], vault: Path) -> None:
     subscriber = subscribe("Welcome.md")
@@ -144,10 +144,9 @@ def test_what_is_hidden_is_not_told_of(subscribe: Callable[..., Subscriber], vau
             assert subscriber.next() == (UPDATED, ROOT + "Welcome.md")
 
 
+@at(*(each for each in HEARD if each.name != "stdio"))  # which has one client a process
 @proves("ours: a client hears of what other clients change, too")
-def test_what_another_client_changes_is_told_of(subscribe: Callable[..., Subscriber], door: Door, vault: Path) -> None:
-    if door.name == "stdio":
-        return  # one client a process; other processes are other programs
+def test_what_another_client_changes_is_told_of(subscribe: Callable[..., Subscriber], vault: Path) -> None:
     subscriber = subscribe("Welcome.md")
     client = subscriber._client
     assert isinstance(client, HttpClient)

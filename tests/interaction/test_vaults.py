@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from interaction.conftest import EVERY_REVISION
 from support.proofs import proves
 from support.vaults import snapshot, write_vault
 from support.wire import STATELESS_REVISION, Server
@@ -84,6 +85,7 @@ def test_a_tool_works_on_the_vault_that_is_named(client: Server, vault: Path, ho
     assert not (home / "New.md").exists()
 
 
+@EVERY_REVISION
 @proves("ours: an unknown vault is VAULT_NOT_FOUND, with those there are")
 def test_an_unknown_vault_is_refused_with_those_there_are(client: Server, revision: str) -> None:
     result = client.call("read_note", path="Welcome", vault="Nowhere")

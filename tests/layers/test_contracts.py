@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ SINS = [
     ("Rooms import inwards only", "vault/vault.py", "import vaultwire.toolkit.registry"),
     ("Rooms import inwards only", "protocol/session.py", "import vaultwire.tools.notes"),
     ("Rooms import inwards only", "review/diff/hunks.py", "import vaultwire.toolkit.registry"),
-    ("Rooms import inwards only", "vault/vault.py", "import vaultwire.review.diff.hunks"),
+    ("Rooms import inwards only", "vault/vault.py", "import vaultwire.review.diff.rows"),
     ("Rooms import inwards only", "transports/rest.py", "import vaultwire.desk.access"),
     ("Rooms import inwards only", "review/reviewer.py", "import vaultwire.desk.access"),
     ("What a person reviews knows only the engine", "review/diff/hunks.py", "import vaultwire.installation"),
@@ -66,7 +67,7 @@ SINS = [
     ("The rooms of the engine import inwards only", "vault/editing/writing.py", "import vaultwire.vault.vault"),
     ("The vault's disk", "vault/disk/paths.py", "import vaultwire.vault.disk.files"),
     ("The language of Bases", "bases/values.py", "import vaultwire.bases.evaluation"),
-    ("The vault's settings", "vault/settings/obsidian_settings.py", "import vaultwire.vault.settings.periodic_notes"),
+    ("The vault's settings", "vault/settings/moment_parse.py", "import vaultwire.vault.settings.obsidian_settings"),
     ("Searches", "vault/search/terms.py", "import vaultwire.vault.search.query"),
     ("Names and links", "vault/links/link_resolver.py", "import vaultwire.vault.links.note_links"),
     ("What may be seen", "vault/visibility/gitignore.py", "import vaultwire.vault.visibility.excludes"),
@@ -92,10 +93,10 @@ SINS = [
 ]
 
 
-def lint(folder: Path) -> tuple[bool, str]:
+def lint(folder: Path, *options: str) -> tuple[bool, str]:
     """Return whether the contracts hold for the package below a folder, and what the linter says."""
     finished = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        [Path(sys.executable).with_name("lint-imports"), *options],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(folder / "src")},
         capture_output=True,
@@ -105,29 +106,44 @@ def lint(folder: Path) -> tuple[bool, str]:
     return finished.returncode == 0, finished.stdout + finished.stderr
 
 
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package, where the linter keeps what it read: only the module that sins is read again."""
+    folder = tmp_path_factory.mktemp("package")
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
 @pytest.fixture
-def package(tmp_path: Path) -> Path:
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    return tmp_path
+def sinner(package: Path, module: str, sin: str) -> Iterator[str]:
+    """The module with its sin, for as long as the test runs."""
+    path = package / "src" / "vaultwire" / module
+    before = path.read_text(encoding="utf-8") if path.exists() else None
+    text = before or '"""A module."""\n'
+    path.write_text(f"{text}\n{sin}\n", encoding="utf-8")
+    yield module
+    if before is None:
+        path.unlink()
+    else:
+        path.write_text(before, encoding="utf-8")
 
 
 def test_the_contracts_hold(package: Path) -> None:
-    kept, report = lint(package)
+    kept, report = lint(package, "--no-cache")
     assert kept, report
     assert "0 broken" in report
 
 
 @pytest.mark.parametrize(("contract", "module", "sin"), SINS)
-def test_a_forbidden_import_breaks_its_contract(package: Path, contract: str, module: str, sin: str) -> None:
-    path = package / "src" / "vaultwire" / module
-    before = path.read_text() if path.exists() else '"""A module."""\n'
-    path.write_text(f"{before}\n{sin}\n")
-    kept, report = lint(package)
+def test_a_forbidden_import_breaks_its_contract(package: Path, contract: str, sinner: str) -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    (identity,) = [each["id"] for each in contracts if each["name"].startswith(contract)]
+    kept, report = lint(package, "--contract", identity)
     assert not kept
-    if module == "helpers.py":  # a module without a room is an error of the exhaustive contract, said in its own words
+    if sinner == "helpers.py":  # a module without a room is an error of the exhaustive contract, said in its own words
         assert "helpers" in report
     else:
-        verdict = re.search(rf"{re.escape(contract)}[\w, ]*? (KEPT|BROKEN)", " ".join(report.split()))
-        assert verdict is not None, report
-        assert verdict[1] == "BROKEN", report
+        assert "0 kept, 1 broken" in report

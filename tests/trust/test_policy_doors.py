@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.command_line import run_command as run
 from support.serving import Serving
 from support.vaults import snapshot, write_vault
 from support.wire import REVISIONS, Server
@@ -219,18 +217,6 @@ def test_sizes_hold_at_the_door(vault: Path, policy: Path) -> None:
 
 
 # ---------------------------------------------------------------------- the command line
-
-
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "vaultwire", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-        check=False,
-        timeout=60,
-    )
 
 
 @pytest.mark.parametrize("command", ["stdio", "serve"])

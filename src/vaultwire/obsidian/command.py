@@ -89,16 +89,20 @@ class Command:
         if any("\0" in argument for argument in arguments):
             raise VaultError(INVALID_ARGUMENTS, "An argument for Obsidian may not hold a NUL character.")
         with self._held(progress):
-            executable = self._find()
-            if executable is None:
-                raise VaultError(
-                    OBSIDIAN_NOT_RUNNING,
-                    f"{NOT_RUNNING} (There is no obsidian command on this computer. Turn it on in Obsidian 1.12.7 or later: "
-                    "Settings, General, Command line interface.)",
-                )
-            if not is_running():
-                raise VaultError(OBSIDIAN_NOT_RUNNING, NOT_RUNNING)
-            return self._run([executable, *arguments], progress)
+            return self._run([self.check(), *arguments], progress)
+
+    def check(self) -> str:
+        """Return the path of the command. Raises VaultError (OBSIDIAN_NOT_RUNNING) if there is none or the app does not run."""
+        executable = self._find()
+        if executable is None:
+            raise VaultError(
+                OBSIDIAN_NOT_RUNNING,
+                f"{NOT_RUNNING} (There is no obsidian command on this computer. Turn it on in Obsidian 1.12.7 or later: "
+                "Settings, General, Command line interface.)",
+            )
+        if not is_running():
+            raise VaultError(OBSIDIAN_NOT_RUNNING, NOT_RUNNING)
+        return executable
 
     def _find(self) -> str | None:
         if self._executable is not None:

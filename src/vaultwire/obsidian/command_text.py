@@ -1,19 +1,15 @@
 """The text form of the official command: its arguments, errors and lists. Pure; it does not run the command.
 
 Sources: the help page "Obsidian CLI" for commands and parameters, and observed outputs of versions 1.12 and 1.13 for the
-rest: errors are lines that begin with ``Error:``, and the exit code is 0; an empty result is a sentence, also where JSON was
-asked for; numbers in JSON may be texts.
+rest: errors are lines that begin with ``Error:``, and the exit code is 0; an empty result is a sentence.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from vaultwire.markdown.edits import to_plain
-from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.obsidian.command import NOT_RUNNING, Finished
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
@@ -24,9 +20,6 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 
-# Linux takes no argument of 128 KiB or more, Windows no command line above 32,767 characters; a newline takes two.
-MAX_CONTENT_CHARACTERS = 15_000
-
 _ERROR = "Error: "
 # An app with an old installer prints this on stdout before its answer.
 _PREAMBLE = re.compile(
@@ -36,7 +29,6 @@ _PREAMBLE = re.compile(
 _TURNED_OFF = "Command line interface is not enabled"
 # "No tags found.", "No matches found.", "No workspaces saved."
 _NOTHING = re.compile(r"No [a-z -]+ (?:found|saved)\.(?: [^\n]*)?")
-_UNESCAPED = re.compile(r"\\[nt]")
 _MISSING = re.compile(r'(?:File|Folder|Template|Property|Tag|Base|View|Heading) "[^"]*" not found\.')
 _UNKNOWN_VAULT = re.compile(r"(?:Error: )?Vault (?:\"[^\"]*\" )?not found", re.IGNORECASE)
 _AMBIGUOUS = re.compile(r"ambiguous|matches (?:multiple|several|\d+) files", re.IGNORECASE)
@@ -51,18 +43,7 @@ def to_arguments(vault: str, command: str, values: Mapping[str, str], flags: Seq
     return [f"vault={vault}", command, *(f"{name}={value}" for name, value in values.items()), *flags]
 
 
-def to_content(text: str) -> str | None:
-    r"""Return a text for ``content=``: ``\n`` for a newline, ``\t`` for a tab. None if that cannot express it.
-
-    The command has no escape for the backslash: a text with a backslash before n or t, as in formulas (``\nu``,
-    ``\times``), would be changed.
-    """
-    if _UNESCAPED.search(text) or "\0" in text or len(text) > MAX_CONTENT_CHARACTERS:
-        return None
-    return text.replace("\n", "\\n").replace("\t", "\\t")
-
-
-def check(finished: Finished, text: str | None = None) -> str:
+def check_answer(finished: Finished, text: str | None = None) -> str:
     """Return the command's output without its last line end. Raises VaultError for an error.
 
     ``text``: the answer should be this text of a note, which may itself begin like an error. Another answer that begins so
@@ -103,49 +84,3 @@ def _fail(why: str) -> None:
 def to_lines(said: str) -> list[str]:
     """Return the lines of a list; none for the sentence of an empty list."""
     return [] if _NOTHING.fullmatch(said) else [line for line in said.split("\n") if line.strip()]
-
-
-def to_objects(said: str) -> list[dict[str, Any]]:
-    """Return the objects of a JSON list. Raises VaultError (OBSIDIAN_FAILED) for anything else."""
-    value = to_json(said)
-    if isinstance(value, list) and all(isinstance(each, dict) for each in value):
-        return value
-    raise _not_understood(said)
-
-
-def to_json(said: str) -> Any:
-    """Return a JSON value; an empty list for the sentence of an empty result. Raises VaultError."""
-    if not said.strip() or _NOTHING.fullmatch(said.strip()):
-        return []
-    try:
-        return json.loads(said)
-    except (ValueError, RecursionError):
-        raise _not_understood(said) from None
-
-
-def to_properties(said: str) -> dict[str, Any]:
-    """Return a note's properties from JSON, or from YAML, which early versions always print."""
-    if not said.strip() or _NOTHING.fullmatch(said.strip()):
-        return {}
-    if said.lstrip().startswith("{"):
-        value = to_json(said)
-        if isinstance(value, dict):
-            return value
-        raise _not_understood(said)
-    found = parse_frontmatter(f"---\n{said}\n---\n")
-    if found.problems:
-        raise _not_understood(said)
-    return dict(found.values)
-
-
-def to_int(value: Any) -> int:
-    """Return a number that may come as a text. Raises VaultError (OBSIDIAN_FAILED)."""
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        raise _not_understood(str(value)) from None
-
-
-def _not_understood(said: str) -> VaultError:
-    start = said if len(said) <= 200 else f"{said[:200]}…"  # noqa: PLR2004 - enough to recognize it
-    return VaultError(OBSIDIAN_FAILED, f"Obsidian answered in an unknown form: {start!r}.")

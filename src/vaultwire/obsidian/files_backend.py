@@ -29,7 +29,7 @@ from vaultwire.obsidian.backend_values import (
     value_texts,
 )
 from vaultwire.obsidian.command import NOT_RUNNING
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.changes.change import Change, Write
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, parse_set_folder
@@ -97,22 +97,11 @@ class FilesBackend:
                 NewNote(name, content, template), progress, dry_run=False, may_have_namesake=True
             )
         except VaultError as error:
-            path = self.overwritten(error, template, overwrite=overwrite)
+            path = _overwritten(error, template, overwrite=overwrite)
         else:
             return Placed(made.path, True, made.done.other_edits(made.path))
         self.vault.writing.write(path, content, "overwrite", None, progress)
         return Placed(path, False, [])
-
-    @staticmethod
-    def overwritten(error: VaultError, template: str, *, overwrite: bool) -> VaultPath:
-        """Return the existing note at the new note's path if it may be overwritten; else raise the error."""
-        if error.code != NOTE_EXISTS or not overwrite:
-            raise error
-        if template:
-            raise VaultError(
-                INVALID_ARGUMENTS, f"{error.details['path']!r} exists already; a template is only for new notes."
-            )
-        return VaultPath(error.details["path"])
 
     def read(self, path: VaultPath, progress: Progress) -> str:
         """Return a note's text."""
@@ -149,11 +138,11 @@ class FilesBackend:
         if exists:
             self.add(path, content, where, progress)
             return Placed(path, False, [])
-        text = self.new_daily(content, where, progress)
+        text = self._new_daily(content, where, progress)
         made = self.vault.making.create(NewNote(f"./{path}", text), progress, dry_run=False)
         return Placed(path, True, made.done.other_edits(path))
 
-    def new_daily(self, content: str, where: Where, progress: Progress) -> str:
+    def _new_daily(self, content: str, where: Where, progress: Progress) -> str:
         """Return the text of a new note of today: its template with the content added."""
         made = self.vault.making.append_periodic("today", "", "", progress, dry_run=True, may_have_namesake=True)
         text = "".join(
@@ -243,15 +232,8 @@ class FilesBackend:
 
     def set_task(self, path: VaultPath, line: int, mark: str, progress: Progress) -> str:
         """Set a task's mark; return the task's text. Raises VaultError (INVALID_ARGUMENTS) if the line has no task."""
-        text, edit = self.mark_edit(path, line, mark, progress)
-        self.vault.revising.edit(path, [edit], "", None, progress, dry_run=False)
-        return text
-
-    def mark_edit(self, path: VaultPath, line: int, mark: str, progress: Progress) -> tuple[str, Edit]:
-        """Return a task's text, and the edit that sets its mark."""
         lines = self.vault.read(path, progress).text.split("\n")
-        tasks = FilesBackend.tasks(self, path, progress)  # as our engine sees them, because our engine makes the edit
-        task = next((task for task in tasks if task[1] == line), None)
+        task = next((task for task in self.tasks(path, progress) if task[1] == line), None)
         if task is None:
             raise VaultError(
                 INVALID_ARGUMENTS, f"There is no task on line {line} of {path!r}; obsidian_tasks lists them."
@@ -259,7 +241,9 @@ class FilesBackend:
         if len(mark) != 1 or not mark.isprintable() or mark in "[]":
             raise VaultError(INVALID_ARGUMENTS, f"{mark!r} cannot be a task's mark: give one character.")
         before, _, after = lines[line - 1].partition(f"[{task[2]}]")
-        return task[3], Edit("replace", f"{before}[{mark}]{after}", lines=str(line))
+        edit = Edit("replace", f"{before}[{mark}]{after}", lines=str(line))
+        self.vault.revising.edit(path, [edit], "", None, progress, dry_run=False)
+        return task[3]
 
     # ------------------------------------------------------------------ templates, bookmarks, bases
 
@@ -303,7 +287,7 @@ class FilesBackend:
             (path for path in self.vault.overview.paths(progress) if path.lower().endswith(".base")), key=sort_key
         )
 
-    def base_path(self, path: str) -> VaultPath:
+    def _base_path(self, path: str) -> VaultPath:
         """Return the path of a base file. Raises VaultError as ``Vault.read_file`` does, INVALID_ARGUMENTS for others."""
         wanted = parse_path(path)
         if not wanted.lower().endswith(".base"):
@@ -313,7 +297,7 @@ class FilesBackend:
 
     def base_rows(self, path: str, view: str, progress: Progress) -> tuple[list[str], list[list[str]]]:
         """Return the columns and rows of a base's view, the path first. Raises VaultError as ``base_path``, ``Bases.query``."""
-        found = self.vault.bases.query(BaseSource(self.base_path(path)), view, progress=progress)
+        found = self.vault.bases.query(BaseSource(self._base_path(path)), view, progress=progress)
         if not found.rows and found.problems:
             raise VaultError(INVALID_ARGUMENTS, found.problems[0], path=path)
         shown = found.rows.page(range(len(found.rows)), MOST_KEPT_BYTES, progress)
@@ -326,12 +310,12 @@ class FilesBackend:
 
     def base_views(self, path: str, progress: Progress) -> list[tuple[str, str]]:
         """Return name and type of a base's views. Raises VaultError as ``base_path`` does."""
-        views = self.vault.bases.views(BaseSource(self.base_path(path)), progress)
+        views = self.vault.bases.views(BaseSource(self._base_path(path)), progress)
         return [(view.name, view.type) for view in views]
 
     def create_in_base(self, path: str, view: str, name: str, content: str, progress: Progress) -> Placed:
         """Make a note that a view of a base shows; a name that is taken gets a number. The app's own files are not asked."""
-        wanted = self.vault.bases.new_note(BaseSource(self.base_path(path)), view, progress)
+        wanted = self.vault.bases.new_note(BaseSource(self._base_path(path)), view, progress)
         given = [GivenProperty(each, value, "text") for each, value in wanted.properties.items()]
         text = self.vault.revising.with_properties(content, given, progress) if given else content
         place = name if "/" in name or wanted.folder is None else f"{wanted.folder}/{name}"
@@ -379,6 +363,17 @@ class FilesBackend:
 
     def _refuse(self) -> NoReturn:
         raise VaultError(OBSIDIAN_NOT_RUNNING, NOT_RUNNING + self._why)
+
+
+def _overwritten(error: VaultError, template: str, *, overwrite: bool) -> VaultPath:
+    """Return the existing note at the new note's path if it may be overwritten; else raise the error."""
+    if error.code != NOTE_EXISTS or not overwrite:
+        raise error
+    if template:
+        raise VaultError(
+            INVALID_ARGUMENTS, f"{error.details['path']!r} exists already; a template is only for new notes."
+        )
+    return VaultPath(error.details["path"])
 
 
 def _label(change: Change) -> str:

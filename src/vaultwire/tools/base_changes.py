@@ -14,7 +14,7 @@ from vaultwire.tools.changes import ChangedNote, change_texts, to_changed, to_ch
 from vaultwire.tools.making import MadeFile, made_outcome
 from vaultwire.tools.revising import Values, to_given
 from vaultwire.vault.base_queries.bases import check_understood
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.editing.revising import GivenProperty
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError

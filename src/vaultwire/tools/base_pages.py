@@ -7,7 +7,7 @@ import re
 from vaultwire.bases.comparing import shown_text
 from vaultwire.toolkit.phrases import counted
 from vaultwire.tools.base_tables import fitting, made_rows, markdown_tables, path_row, with_paths
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.disk.paths import BASE_SUFFIX
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import Progress, VaultPath

@@ -10,7 +10,7 @@ from typing import Any
 
 from vaultwire.bases.comparing import shown_text
 from vaultwire.bases.values import Value, number_text
-from vaultwire.vault.base_queries.results import BaseResult, Column, ResultRow
+from vaultwire.vault.base_queries.running import BaseResult, Column, ResultRow
 from vaultwire.vault.value_types import Progress
 
 _MOST_CELL = 300

@@ -13,7 +13,7 @@ from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Open, Outcome, tool
 from vaultwire.tools.base_tables import fitting, made_rows, markdown_tables, path_row, with_paths
-from vaultwire.vault.base_queries.results import BaseResult, BaseSource, Explanation, ResultRow
+from vaultwire.vault.base_queries.running import BaseResult, BaseSource, Explanation, ResultRow
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.listed import ItemKeys, Listed
 from vaultwire.vault.value_types import Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import Progress

@@ -10,7 +10,7 @@ from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.reading import DEFAULT_TOKENS, MaxTokens, Piece
 from vaultwire.vault.days import named
 from vaultwire.vault.links.sections import line_count
-from vaultwire.vault.settings.periodic_notes import ADJECTIVES
+from vaultwire.vault.settings.obsidian_settings import ADJECTIVES
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 

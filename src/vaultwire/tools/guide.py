@@ -11,7 +11,7 @@ from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.guides import NAMES
-from vaultwire.vault.settings.periodic_notes import ADJECTIVES, is_set, notes_of
+from vaultwire.vault.settings.obsidian_settings import ADJECTIVES, is_set, notes_of
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.visible_settings import HIDDEN

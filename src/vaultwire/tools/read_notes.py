@@ -22,7 +22,7 @@ from vaultwire.tools.reading import (
     read_note,
 )
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
-from vaultwire.vault.settings.periodic_notes import ADJECTIVES
+from vaultwire.vault.settings.obsidian_settings import ADJECTIVES
 from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
 

@@ -19,7 +19,7 @@ from vaultwire.bases.base import read_expression
 from vaultwire.bases.evaluation import evaluate
 from vaultwire.bases.row import Query, Row
 from vaultwire.bases.values import MOST_ROW_BYTES
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.errors import TOO_LARGE, VaultError
 from vaultwire.vault.vault import Vault
 

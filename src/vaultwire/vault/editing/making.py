@@ -29,7 +29,7 @@ from vaultwire.vault.plans.creating import (
 )
 from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.templates import below
-from vaultwire.vault.settings.periodic_notes import has_iso_weeks
+from vaultwire.vault.settings.obsidian_settings import has_iso_weeks
 from vaultwire.vault.value_types import Progress, VaultPath
 
 

@@ -18,7 +18,7 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties, written_properties
 from vaultwire.markdown.property_values import other_spelling, read_text
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.base_queries.sources import locate_base
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.days import parse_day

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.vault.base_queries.remembered_results import RememberedResults
+from vaultwire.vault.base_queries.bases import RememberedResults
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, paths_of
 from vaultwire.vault.changes.executor import Changes

@@ -44,9 +44,9 @@ from vaultwire.vault.plans.new_names import (
 )
 from vaultwire.vault.plans.note_text import read_text, with_bom
 from vaultwire.vault.plans.templates import below, fill, fill_periodic, find_template, insert, with_content
-from vaultwire.vault.settings.obsidian_settings import Settings
-from vaultwire.vault.settings.periodic_notes import (
+from vaultwire.vault.settings.obsidian_settings import (
     ADJECTIVES,
+    Settings,
     is_set,
     notes_of,
     periodic_note_path,
