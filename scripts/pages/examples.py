@@ -21,7 +21,7 @@ from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.results import Result
-from vaultwire.server.tasks import Job
+from vaultwire.server.workers import Job
 from vaultwire.toolkit.registry import Ask
 from vaultwire.vault.value_types import NoProgress
 

@@ -23,7 +23,7 @@ from vaultwire.protocol.dialects import DIALECTS
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.results import Refusal, Result, Wording
-from vaultwire.server.tasks import Job
+from vaultwire.server.workers import Job
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.toolkit.registry import Failure, invoke
 from vaultwire.trust.audit import records

@@ -21,7 +21,7 @@ from support.certificates import make_certificate
 from support.issuer import Issuer
 from support.serving import Serving
 from support.vaults import write_vault
-from vaultwire.server import multi_round_trip, subscriptions
+from vaultwire.server import call_runner, subscriptions
 from vaultwire.server.http import mcp_endpoint, streams
 from vaultwire.transports import guard, oauth, rest
 from vaultwire.transports.http_server import Limits
@@ -131,7 +131,7 @@ def test_the_bounds_are_those_of_the_code() -> None:
         ("that ended, {} MiB", streams._MOST_KEPT_BYTES // mib),
         ("{} frames of each stream", streams._MOST_FRAMES),
         ("{} for each client", subscriptions.MAX_WATCHED),
-        ("15 minutes, 10,000 in all", (multi_round_trip._STATE_SECONDS, multi_round_trip._MOST_OPEN) == (900, 10_000)),
+        ("15 minutes, 10,000 in all", (call_runner._STATE_SECONDS, call_runner._MOST_OPEN) == (900, 10_000)),
         ("| {:.0f} seconds |", Limits().stalled),
         ("every ten seconds", oauth.AGAIN_SECONDS == 10),
     ]

@@ -82,7 +82,7 @@ SINS = [
     ("The service managers", "service/managers.py", "import vaultwire.service.steps"),
     ("The server", "server/results.py", "import vaultwire.server.workers"),
     ("The server", "server/results.py", "import vaultwire.server.apps.views"),
-    ("Views inside clients", "server/apps/extension.py", "import vaultwire.server.apps.pages"),
+    ("Views inside clients", "server/apps/extension.py", "import vaultwire.server.apps.views"),
     (
         "Only tools and those who list or run them know the toolkit",
         "trust/policy.py",

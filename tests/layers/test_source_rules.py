@@ -52,7 +52,7 @@ ONLY = {
         "trust/audit.py",
         "trust/policy_file.py",
         "desk/answers.py",
-        "server/apps/pages.py",
+        "server/apps/views.py",
         "obsidian/known_vaults.py",
         "service/steps.py",
         "cli/demo.py",
@@ -81,7 +81,6 @@ ONLY = {
     # vault/index/store/text_index.py: writing a part of the text index while the next notes are read.
     "threading.Thread": (
         "server/dispatcher.py",
-        "server/work_queue.py",
         "server/workers.py",
         "server/http/one_shot.py",
         "server/vaults.py",

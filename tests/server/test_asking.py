@@ -11,7 +11,7 @@ import pytest
 from support.asking import CAN_ALL, AskingStage
 from support.connection import Peer
 from support.wire import STATELESS_REVISION
-from vaultwire.server import multi_round_trip
+from vaultwire.server import call_runner
 from vaultwire.vault.vault import Vault
 
 ROOTS = {"roots": [{"uri": "file:///a"}, {"uri": "file:///b"}]}
@@ -208,8 +208,8 @@ def test_a_state_whose_answers_were_missing_is_used_too_and_the_new_one_is_good(
 def test_so_many_rounds_are_open_and_the_oldest_is_forgotten_first(
     stage: AskingStage, vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(multi_round_trip, "_open", multi_round_trip._Open())
-    monkeypatch.setattr(multi_round_trip, "_MOST_OPEN", 3)
+    monkeypatch.setattr(call_runner, "_open", call_runner._Open())
+    monkeypatch.setattr(call_runner, "_MOST_OPEN", 3)
     with Peer(stage, vault, STATELESS_REVISION) as peer:
         states = [ask(peer, "ask")["result"]["requestState"] for _ in range(4)]
         answers = [ask(peer, "ask", inputResponses={"roots": ROOTS}, requestState=state) for state in states]
@@ -219,9 +219,9 @@ def test_so_many_rounds_are_open_and_the_oldest_is_forgotten_first(
 def test_rounds_nobody_goes_on_with_are_not_kept(
     stage: AskingStage, vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = multi_round_trip._Open()
-    monkeypatch.setattr(multi_round_trip, "_open", kept)
-    monkeypatch.setattr(multi_round_trip, "_STATE_SECONDS", -10)
+    kept = call_runner._Open()
+    monkeypatch.setattr(call_runner, "_open", kept)
+    monkeypatch.setattr(call_runner, "_STATE_SECONDS", -10)
     with Peer(stage, vault, STATELESS_REVISION) as peer:
         for _ in range(10):
             ask(peer, "ask")
@@ -229,7 +229,7 @@ def test_rounds_nobody_goes_on_with_are_not_kept(
 
 
 def test_a_state_does_not_live_for_ever(stage: AskingStage, vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(multi_round_trip, "_STATE_SECONDS", -1)
+    monkeypatch.setattr(call_runner, "_STATE_SECONDS", -1)
     with Peer(stage, vault, STATELESS_REVISION) as peer:
         state = ask(peer, "ask")["result"]["requestState"]
         error = ask(peer, "ask", inputResponses={"roots": ROOTS}, requestState=state)["error"]

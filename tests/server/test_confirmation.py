@@ -10,7 +10,7 @@ import pytest
 
 from support.asking import AskingStage
 from support.connection import Peer
-from vaultwire.server import confirmation, tasks
+from vaultwire.server import call_runner, workers
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.vault.vault import Vault
 
@@ -33,7 +33,7 @@ def opened(peer: Peer) -> Peer:
 def test_no_answer_within_the_time_changes_nothing(
     stage: AskingStage, vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "ASKING_SECONDS", 0.05)
+    monkeypatch.setattr(workers, "ASKING_SECONDS", 0.05)
     with Peer(stage, vault, None) as peer:
         call = opened(peer).post_call("change_if_agreed", name="a")
         question = peer.receive()
@@ -87,6 +87,6 @@ def test_other_changes_go_on_while_the_person_thinks(stage: AskingStage, vault: 
 
 @pytest.mark.parametrize("description", CHANGING, ids=lambda each: str(each["name"]))
 def test_that_nothing_was_done_is_what_every_tool_may_answer(description: dict[str, Any]) -> None:
-    outcome = confirmation._nothing_done("Nothing was changed.", description, {"path": "Note.md"})
+    outcome = call_runner._nothing_done("Nothing was changed.", description, {"path": "Note.md"})
     jsonschema.validate(outcome.data, description["outputSchema"])
     assert outcome.data.get("changed", False) is False

@@ -11,8 +11,7 @@ from support.connection import Peer
 from support.toolsets import Stage
 from support.vaults import open_vault
 from vaultwire.server.results import Refusal
-from vaultwire.server.tasks import Job, Task
-from vaultwire.server.workers import Workers
+from vaultwire.server.workers import Job, Task, Workers
 from vaultwire.vault.vault import Vault
 
 SOON = 0.05  # seconds; only calls that are meant to run into their deadline have it

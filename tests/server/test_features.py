@@ -15,9 +15,9 @@ from vaultwire.protocol import events
 from vaultwire.protocol.dialects import MCP
 from vaultwire.protocol.events import Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
-from vaultwire.server.features import one_vault
+from vaultwire.server import features
 from vaultwire.server.results import Refusal
-from vaultwire.server.tasks import Job
+from vaultwire.server.workers import Job
 from vaultwire.trust.policy import Policy, ToolRules
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.value_types import NoProgress
@@ -89,7 +89,7 @@ def test_what_is_listed_has_the_fields_its_revision_knows(stage: Stage, vault: V
 def test_a_page_names_the_next_until_there_is_none(
     stage: Stage, vault: Vault, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(one_vault, "RESOURCES_PER_PAGE", size)
+    monkeypatch.setattr(features, "RESOURCES_PER_PAGE", size)
     with Peer(stage, vault) as peer:
         result = peer.request("resources/list", {"cursor": None})["result"]
         if size >= 2:
@@ -229,7 +229,7 @@ def test_a_vault_that_is_gone_is_nobodys_parameter(stage: Stage, tmp_path: Path,
 def test_what_crashes_is_an_internal_error_and_the_next_request_is_answered(
     stage: Stage, vault: Vault, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(one_vault, "RESOURCES_PER_PAGE", "many")
+    monkeypatch.setattr(features, "RESOURCES_PER_PAGE", "many")
     with Peer(stage, vault) as peer:
         error = peer.request("resources/list")["error"]
         assert (error["code"], error["data"]) == (-32603, {"errorCode": "INTERNAL"})

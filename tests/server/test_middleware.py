@@ -24,7 +24,7 @@ from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.middleware import Middleware
-from vaultwire.server.outlet import Outlet
+from vaultwire.server.results import Outlet
 from vaultwire.server.workers import Workers
 from vaultwire.trust.audit import Audit, ChainedLog, records
 from vaultwire.trust.policy import Policy

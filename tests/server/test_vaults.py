@@ -24,8 +24,8 @@ from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.results import Refusal, Result
-from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
+from vaultwire.server.workers import Job
 from vaultwire.toolkit.catalog import OUTSIDE, load_catalog
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VAULT_NOT_FOUND

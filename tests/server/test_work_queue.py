@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vaultwire.server.work_queue import WorkQueue
+from vaultwire.server.workers import WorkQueue
 
 PATIENCE = 30.0
 

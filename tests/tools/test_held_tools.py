@@ -22,7 +22,7 @@ from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.results import Result
-from vaultwire.server.tasks import Job
+from vaultwire.server.workers import Job
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import NO_PROGRESS

@@ -60,12 +60,12 @@ HANDSHAKE = frozenset(
         "vaultwire.server",
         "vaultwire.server.dispatcher",
         "vaultwire.server.handlers",
-        "vaultwire.server.outlet",
+        "vaultwire.server.results",
         "vaultwire.server.results",
         "vaultwire.server.subscriptions",
-        "vaultwire.server.tasks",
+        "vaultwire.server.workers",
         "vaultwire.server.vaults",
-        "vaultwire.server.work_queue",
+        "vaultwire.server.workers",
         "vaultwire.server.workers",
         "vaultwire.toolkit",
         "vaultwire.toolkit.catalog",
@@ -191,7 +191,7 @@ def test_the_guide_is_given_by_a_call_only_where_not_all_may_be_seen(tmp_path: P
 # Reads and searches a vault as the server's tools do, and ends with the list of what is loaded.
 ASKING = """
 import sys
-import vaultwire.server.features.several_vaults, vaultwire.server.call_runner
+import vaultwire.server.features, vaultwire.server.call_runner
 from vaultwire.app.engine import open_vault, tool_loader
 from vaultwire.config import make_config
 from vaultwire.toolkit.catalog import load_catalog

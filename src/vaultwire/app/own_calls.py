@@ -13,7 +13,7 @@ from vaultwire.protocol.dialects import FOR_PROGRAMS
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.results import Refusal
-from vaultwire.server.tasks import Job
+from vaultwire.server.workers import Job
 
 if TYPE_CHECKING:
     from vaultwire.config import Config

@@ -182,15 +182,15 @@ def check_params(params: HeaderParams, arguments: Json, headers: Headers) -> Non
 
 def to_headers(message: JsonObject, params: HeaderParams = ()) -> dict[str, str]:
     """Return the headers that a stateless request or notification needs to pass the checks above."""
-    given = message.get("params")
-    given = given if isinstance(given, dict) else {}
+    content = message.get("params")
+    content = content if isinstance(content, dict) else {}
     method = message["method"]
-    headers = {"MCP-Protocol-Version": str(meta_of(given).get(META_VERSION)), "Mcp-Method": _encoded(method)}
+    headers = {"MCP-Protocol-Version": str(meta_of(content).get(META_VERSION)), "Mcp-Method": _encoded(method)}
     named = _NAMED.get(method)
-    if named is not None and isinstance(given.get(named), str):
-        headers["Mcp-Name"] = _encoded(given[named])
+    if named is not None and isinstance(content.get(named), str):
+        headers["Mcp-Name"] = _encoded(content[named])
     for header, path in params:
-        value = given.get("arguments")
+        value = content.get("arguments")
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
         if isinstance(value, bool):

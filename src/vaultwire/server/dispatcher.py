@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol.events import Exit
-from vaultwire.server.outlet import Outlet
+from vaultwire.server.results import Outlet
 from vaultwire.server.workers import Workers, log_crash
 
 TYPE_CHECKING = False
@@ -51,18 +51,18 @@ def serve(
     handlers: Methods,
     on_ready: Callable[[], None] | None = None,
     on_end: Callable[[], None] | None = None,
-    lend: Callable[[Entry], None] | None = None,
+    attach: Callable[[Entry], None] | None = None,
 ) -> None:
     """Serve one duplex connection until the peer ends it, then finish what is in flight and return.
 
     ``on_ready`` is called once, on a thread of its own, when the first answer is out: work that would delay the answer, and
-    work that goes on beside the calls. ``on_end`` tells that work to end; its end is waited for. ``lend`` is given the
+    work that goes on beside the calls. ``on_end`` tells that work to end; its end is waited for. ``attach`` is given the
     connection's second way in.
     """
     connection = _Connection(stream, session, handlers, on_ready)
     handlers.subscriptions.attach(connection.lock, session, connection)
-    if lend is not None:
-        lend(connection.enter)
+    if attach is not None:
+        attach(connection.enter)
     connection.drain()
     if on_end is not None:
         on_end()

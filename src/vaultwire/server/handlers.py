@@ -21,8 +21,8 @@ from vaultwire.server.results import (
     to_refusal,
 )
 from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Listening, Subscriptions, watch
-from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
+from vaultwire.server.workers import Job
 from vaultwire.toolkit.catalog import MORE, former_name_hint, work_of
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from vaultwire.server.features import Features
     from vaultwire.server.middleware import Middleware
     from vaultwire.server.results import Answer
-    from vaultwire.server.tasks import Task
+    from vaultwire.server.workers import Task
     from vaultwire.toolkit.catalog import Toolset
     from vaultwire.trust.policy import Policy
     from vaultwire.vault.index.port import OnChange
@@ -142,7 +142,7 @@ class Handlers:
 
     def _report_changes(self, vault: Vault) -> OnChange:
         """Return the function that tells subscribers of a vault's changes."""
-        from vaultwire.server.resource_changes import ResourceChanges  # noqa: PLC0415 - loaded with the tools
+        from vaultwire.server.features import ResourceChanges  # noqa: PLC0415 - loaded with the tools
 
         report = ResourceChanges(vault, self.subscriptions).report
         if vault is not self.vaults.get(self.vaults.names[0]):
@@ -167,12 +167,12 @@ class Handlers:
     def _load(self) -> None:
         """Load the code that calls need, on one thread at a time."""
         import vaultwire.server.call_runner  # noqa: PLC0415 - not at start, here and below
-        import vaultwire.server.features.several_vaults  # noqa: F401, PLC0415
+        import vaultwire.server.features  # noqa: F401, PLC0415
 
     def _all_features(self) -> Features:
         self.vaults.load()
         if self._features is None:  # two threads may make one each; they are equal
-            from vaultwire.server.features.several_vaults import make_features  # noqa: PLC0415 - loaded by now
+            from vaultwire.server.features import make_features  # noqa: PLC0415 - loaded by now
 
             self._features = make_features(self.vaults, self._prompts_folder)
         return self._features
@@ -365,7 +365,7 @@ class Handlers:
                     return Result(page)
                 if self._policy.allows_everything:
                     return Result(features.answer(*asked))
-                from vaultwire.server.features.access import answer_if_allowed  # noqa: PLC0415 - only under a policy
+                from vaultwire.server.features import answer_if_allowed  # noqa: PLC0415 - only under a policy
 
                 return Result(answer_if_allowed(features, *asked, lambda tool: self._may_read_by(tool, request)))
             except VaultError as error:

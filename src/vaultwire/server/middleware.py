@@ -11,7 +11,7 @@ import time
 from vaultwire.protocol.dialects import known_name
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
 from vaultwire.server.results import Refusal, Result, Wording
-from vaultwire.server.tasks import Job
+from vaultwire.server.workers import Job
 from vaultwire.toolkit.catalog import names_of, work_of
 from vaultwire.trust.limits import Rates, TooOften
 from vaultwire.vault.errors import TOO_LARGE, Stopped, VaultError

@@ -1,4 +1,7 @@
-"""Results and errors of methods, in the shape of the client's revision and dialect. Pure: no I/O, no calls of tools."""
+"""Results and errors of methods, in the shape of the client's revision and dialect; and where their frames go (``Outlet``).
+
+Pure: no I/O, no calls of tools.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.revisions import Revision
     from vaultwire.toolkit.registry import Outcome
     from vaultwire.vault.errors import VaultError
+
 
 INTERNAL = "INTERNAL"
 POLICY_DENIED = "POLICY_DENIED"
@@ -187,3 +191,26 @@ def to_refusal(error: VaultError, request: Request) -> Refusal:
     if error.code in (VAULT_NOT_FOUND, WRITE_FAILED) and not is_unknown:  # no fault of the request
         return Refusal(jsonrpc.INTERNAL_ERROR, error.message, data)
     return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {error.message}", data)
+
+
+class Outlet:
+    """Takes the frames of one exchange. It is called while the workers' lock is held: it must not wait for long."""
+
+    __slots__ = ()
+
+    can_ask: bool
+    """Whether a request of ours would reach the client."""
+
+    def send(self, frame: bytes) -> None:
+        """Send a frame that is not the last. A peer that is gone is no error."""
+        raise NotImplementedError
+
+    def answer(self, frame: bytes, code: int | None) -> None:  # noqa: ARG002 - for doors that need it
+        """Send the answer; ``code`` is that of a JSON-RPC error, None for a result."""
+        self.send(frame)
+
+    def abandon(self) -> None:
+        """Note that there will be no answer: the request was cancelled. Nothing to do where the connection goes on."""
+
+    def hang_up(self) -> None:
+        """Let the client fetch the rest later, where it can (2025-11-25, "Sending Messages to the Server")."""

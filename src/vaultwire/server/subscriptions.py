@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.protocol.session import Session
-    from vaultwire.server.outlet import Outlet
+    from vaultwire.server.results import Outlet
 
 # What a client may subscribe to (2026-07-28, "Subscriptions"), and the notification for it.
 RESOURCE_LIST = "resourcesListChanged"
@@ -93,16 +93,16 @@ class Subscriptions:
 
     def honoured(self, params: JsonObject, peer: Peer) -> Listening:
         """Return the part of a ``subscriptions/listen`` request that will be served. Raises VaultError."""
-        wanted = params.get("notifications")
-        told = {kind for kind in self.kinds if self.may_hear(peer, kind)}
-        if not isinstance(wanted, dict):
-            raise VaultError(INVALID_ARGUMENTS, f"notifications must be an object, got {json_type(wanted)}")
-        uris = wanted.get(RESOURCE_UPDATES, [])
+        notifications = params.get("notifications")
+        offered = {kind for kind in self.kinds if self.may_hear(peer, kind)}
+        if not isinstance(notifications, dict):
+            raise VaultError(INVALID_ARGUMENTS, f"notifications must be an object, got {json_type(notifications)}")
+        uris = notifications.get(RESOURCE_UPDATES, [])
         if not isinstance(uris, list) or len(uris) > MAX_WATCHED or not all(isinstance(uri, str) for uri in uris):
             raise VaultError(INVALID_ARGUMENTS, f"{RESOURCE_UPDATES} must be a list of at most {MAX_WATCHED} URIs")
         _check_length(uris)
-        kinds = frozenset(kind for kind in LIST_CHANGES if kind in told and wanted.get(kind) is True)
-        return Listening(kinds, frozenset(uris if RESOURCE_UPDATES in told else ()))
+        kinds = frozenset(kind for kind in LIST_CHANGES if kind in offered and notifications.get(kind) is True)
+        return Listening(kinds, frozenset(uris if RESOURCE_UPDATES in offered else ()))
 
     def listen(
         self, lock: threading.Lock, session: Session, outlet: Outlet, request: Request, listening: Listening

@@ -45,13 +45,13 @@ class Vaults:
         self._on_change: Callable[[Vault], OnChange] = lambda _: lambda _, __: None
         self._is_closed = False
 
-    def name(self, given: str) -> str:
+    def name(self, text: str) -> str:
         """Return a vault's name in its own spelling. Raises VaultError (VAULT_NOT_FOUND), with the names there are."""
-        name = self._by_folded.get(given.casefold())
+        name = self._by_folded.get(text.casefold())
         if name is None:
             known = ", ".join(map(repr, self.names))
             raise VaultError(
-                VAULT_NOT_FOUND, f"There is no vault {given[:100]!r} (there are: {known}).", vaults=list(self.names)
+                VAULT_NOT_FOUND, f"There is no vault {text[:100]!r} (there are: {known}).", vaults=list(self.names)
             )
         return name
 
@@ -63,9 +63,9 @@ class Vaults:
         """
         if not self.are_several:
             return self.names[0], arguments
-        given = arguments.get(ARGUMENT)
-        if isinstance(given, str):
-            return self.name(given), {key: value for key, value in arguments.items() if key != ARGUMENT}
+        name = arguments.get(ARGUMENT)
+        if isinstance(name, str):
+            return self.name(name), {key: value for key, value in arguments.items() if key != ARGUMENT}
         if ARGUMENT not in arguments and not _CHANGES.isdisjoint(arguments):
             known = ", ".join(map(repr, self.names))
             raise VaultError(

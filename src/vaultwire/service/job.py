@@ -86,16 +86,16 @@ def marked(text: str, job: Job, comment: tuple[str, str], after: str = "") -> st
     # An XML comment must not have two dashes.
     written = json.dumps(facts).replace("--", "\\u002d\\u002d")
     line = f"{comment[0]}{_MARK}{written}{comment[1]}\n"
-    head, found, rest = text.partition(after) if after else ("", "", text)
-    return f"{head}{found}{line}{rest}"
+    head, mark, rest = text.partition(after) if after else ("", "", text)
+    return f"{head}{mark}{line}{rest}"
 
 
 def read_facts(text: str) -> Facts | None:
     """Return what our comment in a file's text says; None for a file of somebody else."""
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(lines):
-        _, found, rest = line.partition(_MARK)
-        if not found:
+        _, mark, rest = line.partition(_MARK)
+        if not mark:
             continue
         try:
             facts: dict[str, Any] = json.JSONDecoder().raw_decode(rest)[0]

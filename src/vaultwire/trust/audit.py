@@ -77,13 +77,13 @@ class ChainedLog:
                 os.close(descriptor)
 
     def _add(self, descriptor: int, record: dict[str, Any]) -> None:
-        found = os.fstat(descriptor)
+        status = os.fstat(descriptor)
         last, is_cut = self._last, False
-        if (found.st_ino, found.st_size) != self._seen:
-            last, is_cut = self._find_last(descriptor, found)
+        if (status.st_ino, status.st_size) != self._seen:
+            last, is_cut = self._find_last(descriptor, status)
         line = json.dumps({**record, "prev": last}).encode()
-        self._write(descriptor, b"\n" * is_cut + line + b"\n", found.st_size)
-        self._seen = (found.st_ino, found.st_size + is_cut + len(line) + 1)
+        self._write(descriptor, b"\n" * is_cut + line + b"\n", status.st_size)
+        self._seen = (status.st_ino, status.st_size + is_cut + len(line) + 1)
         self._last = hashlib.sha256(line).hexdigest()
 
     def _write(self, descriptor: int, data: bytes, size: int) -> None:
@@ -95,18 +95,18 @@ class ChainedLog:
             os.ftruncate(descriptor, size)
             raise
 
-    def _find_last(self, descriptor: int, found: os.stat_result) -> tuple[str, bool]:
+    def _find_last(self, descriptor: int, status: os.stat_result) -> tuple[str, bool]:
         """Return the ``prev`` of the next line, and whether the last line is cut off.
 
         If the file no longer has the lines of this process, ``prev`` is the hash of its own last line: so the break shows.
         """
         number = max(_numbers(self.path), default=0)
         was_rotate, self._number = number != self._number, number
-        tail, is_cut = _tail(descriptor, found.st_size)
-        has_grown = self._seen[0] == found.st_ino and found.st_size >= self._seen[1]
+        tail, is_cut = _tail(descriptor, status.st_size)
+        has_grown = self._seen[0] == status.st_ino and status.st_size >= self._seen[1]
         if self._last and not has_grown and not was_rotate:
             return self._last, is_cut
-        if found.st_size == 0:
+        if status.st_size == 0:
             if number == 0:
                 return FIRST, False
             return _last_hash(_numbered(self.path, number)), False
@@ -253,10 +253,10 @@ def _numbered(path: str, number: int) -> str:
 def _numbers(path: str) -> list[int]:
     folder, name = os.path.split(os.path.abspath(path))
     try:
-        found = os.listdir(folder)
+        names = os.listdir(folder)
     except FileNotFoundError:
         return []
-    endings = [each[len(name) + 1 :] for each in found if each.startswith(name + ".")]
+    endings = [each[len(name) + 1 :] for each in names if each.startswith(name + ".")]
     return [int(ending) for ending in endings if ending.isascii() and ending.isdecimal()]
 
 
@@ -350,9 +350,9 @@ HIDDEN = "[redacted]"
 
 def redact(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return a call's arguments as a log may show them: short, and always JSON."""
-    shown = _redacted(arguments, 0)
-    assert isinstance(shown, dict)
-    return shown
+    redacted = _redacted(arguments, 0)
+    assert isinstance(redacted, dict)
+    return redacted
 
 
 def redact_text(text: str) -> str:
@@ -377,15 +377,15 @@ def _redacted(value: Any, depth: int, name: str = "", *, hidden: bool = False) -
     if isinstance(value, list):
         items = [_redacted(item, depth + 1, hidden=hidden) for item in value[:_MAX_MEMBERS]]
         return [*items, {"more": len(value) - _MAX_MEMBERS}] if len(value) > _MAX_MEMBERS else items
-    shown: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for index, (key, item) in enumerate(value.items()):
         if index >= _MAX_MEMBERS:
-            shown["…"] = {"more": len(value) - _MAX_MEMBERS}
+            members["…"] = {"more": len(value) - _MAX_MEMBERS}
             break
-        shown[key if key.isidentifier() and len(key) < _HASH_DIGITS else redact_text(key[:_MAX_TEXT])] = _redacted(
+        members[key if key.isidentifier() and len(key) < _HASH_DIGITS else redact_text(key[:_MAX_TEXT])] = _redacted(
             item, depth + 1, key, hidden=hidden
         )
-    return shown
+    return members
 
 
 def _fingerprint(text: str) -> dict[str, Any]:

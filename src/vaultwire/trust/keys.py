@@ -90,17 +90,17 @@ class Keys:
             names = os.listdir(self._folder)
         except FileNotFoundError:
             return []
-        found = [_read(os.path.join(self._folder, name)) for name in sorted(names) if name.endswith(".json")]
-        return [key for key in found if key is not None]
+        keys = [_read(os.path.join(self._folder, name)) for name in sorted(names) if name.endswith(".json")]
+        return [key for key in keys if key is not None]
 
     def owner(self, secret: str) -> str | None:
         """Return the ``principal`` of a key, None for an unknown one. The time does not depend on how much of it is right."""
         fingerprint = _fingerprint(secret)
-        found = None
+        principal = None
         for key in self._current():
             if hmac.compare_digest(key.fingerprint, fingerprint):
-                found = key.principal
-        return found
+                principal = key.principal
+        return principal
 
     def _current(self) -> list[Key]:
         try:

@@ -71,51 +71,51 @@ class ClientLimits:
 
     def options(self) -> list[str]:
         """Return the command line's options that give the same limits."""
-        given: list[str] = []
+        options: list[str] = []
         if self.audit is not None:
-            given += ["--audit", self.audit, *(["--audit-strict"] if self.strict else [])]
+            options += ["--audit", self.audit, *(["--audit-strict"] if self.strict else [])]
         for name, most in (self.rates or {}).items():
-            given += ["--rate", f"{name}={most}"]
+            options += ["--rate", f"{name}={most}"]
         for name, seconds in self.seconds.items():
             if seconds != SECONDS_BY_TIME_CLASS[name]:
-                given += ["--timeout", f"{name}={seconds:g}"]
+                options += ["--timeout", f"{name}={seconds:g}"]
         if self.most_characters is not None:
-            given += ["--max-answer", str(self.most_characters)]
+            options += ["--max-answer", str(self.most_characters)]
         if self.size != "standard":
-            given += ["--tools", self.size]
+            options += ["--tools", self.size]
         for option, names in (
             ("--tool", self.with_tools),
             ("--no-tool", self.without_tools),
             ("--allow-web", self.hosts),
             ("--attachments-from", self.attachments_from),
         ):
-            given += [each for name in names for each in (option, name)]
-        return given
+            options += [each for name in names for each in (option, name)]
+        return options
 
 
-def read_rate(given: str) -> tuple[str, int]:
+def read_rate(text: str) -> tuple[str, int]:
     """Return the name of a rate and its calls a minute, from ``N`` (all calls) or ``NAME=N``.
 
     Raises ValueError, with one line for a person.
     """
-    name, equals, number = given.rpartition("=")
+    name, equals, number = text.rpartition("=")
     if not (number.isascii() and number.isdecimal() and int(number) <= _MAX_A_MINUTE) or (equals and not name):
         raise ValueError(
-            f"not a rate: {given!r}. Give calls a minute such as 600, or those of a tool such as read_note=60"
+            f"not a rate: {text!r}. Give calls a minute such as 600, or those of a tool such as read_note=60"
         )
     return name or "total", int(number)
 
 
-def read_seconds(given: str) -> tuple[str, float]:
+def read_seconds(text: str) -> tuple[str, float]:
     """Return a time class and its seconds: ``CLASS=SECONDS``. Raises ValueError, with one line for a person."""
-    name, _, number = given.partition("=")
+    name, _, number = text.partition("=")
     try:
         seconds = float(number)
     except ValueError:
         seconds = 0.0
     if name not in SECONDS_BY_TIME_CLASS or not 0 < seconds <= _MAX_SECONDS:
         classes = ", ".join(SECONDS_BY_TIME_CLASS)
-        raise ValueError(f"not a time: {given!r}. Give seconds for one of {classes}, such as search=20")
+        raise ValueError(f"not a time: {text!r}. Give seconds for one of {classes}, such as search=20")
     return name, seconds
 
 

@@ -77,14 +77,14 @@ class _Reader:
         import tomllib  # noqa: PLC0415 - only where there is a policy
 
         try:
-            found = tomllib.loads(self._text)
+            document = tomllib.loads(self._text)
         except tomllib.TOMLDecodeError as error:
             at = _TOML_LINE.search(str(error))
             line = int(at[1]) if at and at[1] else self._text.count("\n") + 1
             self._refuse(line, f"is not TOML: {_TOML_LINE.sub('', str(error)).strip()}")
-        self._check_keys("", found)
-        tables = {name: self._table(found, name) for name in TABLES if name}
-        review = self._review(found)
+        self._check_keys("", document)
+        tables = {name: self._table(document, name) for name in TABLES if name}
+        review = self._review(document)
         for name, table in tables.items():
             self._check_keys(name, table)
         paths, private, sizes = tables["paths"], tables["private"], tables["sizes"]
@@ -92,7 +92,7 @@ class _Reader:
         privacy = self._privacy(private)
         read, write, deny = (self._rules(paths, key) for key in ("read", "write", "deny"))
         types = self._texts(paths, "paths", "types")
-        symlinks = self._flag(found, "symlinks")
+        symlinks = self._flag(document, "symlinks")
         rules = None
         if privacy or not symlinks or any(each is not None for each in (read, write, deny, types)):
             rules = PathRules(
@@ -105,9 +105,9 @@ class _Reader:
                 note_bytes=note_bytes,
             )
         policy = Policy(
-            read_only=self._flag(found, "read_only"),
-            tools=self._tool_rules(tables["tools"], "tools") if "tools" in found else None,
-            clients=self._clients(found),
+            read_only=self._flag(document, "read_only"),
+            tools=self._tool_rules(tables["tools"], "tools") if "tools" in document else None,
+            clients=self._clients(document),
             hosts=self._hosts(tables["network"], "hosts"),
             attachment_hosts=self._hosts(tables["network"], "attachments"),
         )
@@ -117,20 +117,20 @@ class _Reader:
 
     # ------------------------------------------------------------------ tables
 
-    def _table(self, found: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-        table = found.get(name, {})
+    def _table(self, document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+        table = document.get(name, {})
         if not isinstance(table, dict):
             self._refuse(self._line("", name), f"{name!r} must be a table: [{name}]")
         return table
 
-    def _check_keys(self, table: str, found: Mapping[str, Any], known: tuple[str, ...] | None = None) -> None:
-        for key in found:
+    def _check_keys(self, table: str, keys: Mapping[str, Any], known: tuple[str, ...] | None = None) -> None:
+        for key in keys:
             if key not in (known or TABLES[table]):
                 where = f" in [{table}]" if table else ""
                 self._refuse(self._line(table, key), f"unknown {key!r}{where}{_near(key, known or TABLES[table])}")
 
-    def _clients(self, found: Mapping[str, Any]) -> dict[str, ToolRules]:
-        clients = found.get("clients", {})
+    def _clients(self, document: Mapping[str, Any]) -> dict[str, ToolRules]:
+        clients = document.get("clients", {})
         if not isinstance(clients, dict):
             self._refuse(self._line("", "clients"), "'clients' must be tables: [clients.\"NAME\"]")
         rules = {}
@@ -154,8 +154,8 @@ class _Reader:
         allow, deny = rules
         return ToolRules(allow, deny or ())
 
-    def _review(self, found: Mapping[str, Any]) -> ReviewRules | None:
-        tables = found.get("review", [])
+    def _review(self, document: Mapping[str, Any]) -> ReviewRules | None:
+        tables = document.get("review", [])
         if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
             self._refuse(self._line("", "review"), "'review' must be tables: [[review]]")
         lines = [number for number, line in enumerate(self._text.split("\n"), 1) if _REVIEW.match(line)]
@@ -177,14 +177,14 @@ class _Reader:
 
     # ------------------------------------------------------------------ values
 
-    def _flag(self, found: Mapping[str, Any], key: str) -> bool:
-        value = found.get(key, False)
+    def _flag(self, values: Mapping[str, Any], key: str) -> bool:
+        value = values.get(key, False)
         if not isinstance(value, bool):
             self._refuse(self._line("", key), f"{key!r} must be true or false, not {value!r}")
         return value
 
-    def _texts(self, found: Mapping[str, Any], table: str, key: str) -> list[str] | None:
-        value = found.get(key)
+    def _texts(self, values: Mapping[str, Any], table: str, key: str) -> list[str] | None:
+        value = values.get(key)
         if value is None:
             return None
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
@@ -249,29 +249,29 @@ class _Reader:
     def _line(self, table: str, key: str, value: str | None = None) -> int:
         """Return the line of a key, or of a text in its list; 1 if it cannot be found."""
         current = ""
-        found = 0
+        line_of_key = 0
         spelt = re.escape(key)
         # In its own table, or with the table's name before it.
         own = re.compile(rf"""\s*(?:["']?{spelt}["']?)\s*[=.]""")
         dotted = re.compile(rf"""\s*["']?{re.escape(table)}["']?\s*\.\s*["']?{spelt}["']?\s*[=.]""") if table else own
         header = re.compile(rf"""\s*\[+\s*{_dotted(f"{table}.{key}" if table else key)}\s*[\].]""")
         for number, line in enumerate(self._text.split("\n"), 1):
-            if found:
+            if line_of_key:
                 if value is None or any(f"{quote}{value}{quote}" in line for quote in ('"', "'")):
-                    return number if value is not None else found
+                    return number if value is not None else line_of_key
                 continue
             if own.match(line) if current == table else dotted.match(line):
-                found = number
+                line_of_key = number
                 if value is None or any(f"{quote}{value}{quote}" in line for quote in ('"', "'")):
                     return number
             elif header.match(line):
-                found = number
+                line_of_key = number
                 if value is None:
                     return number
             opening = re.match(r"\s*\[+([^\]]+)\]", line)
-            if opening and not found:
+            if opening and not line_of_key:
                 current = re.sub(r"""["']|\s*(?=\.)|(?<=\.)\s*""", "", opening[1]).strip()
-        return found or 1
+        return line_of_key or 1
 
     def _refuse(self, line: int, problem: str) -> NoReturn:
         raise PolicyError(f"{self._path}:{line}: {problem}")
@@ -285,10 +285,10 @@ def _snake(tool: str) -> str:
     return tool.strip().replace("-", "_")
 
 
-def _near(given: str, known: Collection[str]) -> str:
+def _near(name: str, known: Collection[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only for a message
 
-    near = get_close_matches(given, known, 1)
+    near = get_close_matches(name, known, 1)
     return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
 
 

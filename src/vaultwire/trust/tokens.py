@@ -112,8 +112,8 @@ def read_keys(document: Any) -> list[IssuerKey]:
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):
         return []
-    found = [_read_key(each) for each in listed[:_MAX_KEYS] if isinstance(each, dict)]
-    return [key for key in found if key is not None]
+    keys = [_read_key(each) for each in listed[:_MAX_KEYS] if isinstance(each, dict)]
+    return [key for key in keys if key is not None]
 
 
 def _read_key(described: dict[str, Any]) -> IssuerKey | None:
@@ -179,11 +179,11 @@ def _why(error: Exception) -> str:
 
 def _scopes(claims: dict[str, Any]) -> set[str]:
     """Return the token's scopes. Some large issuers write ``scp`` for ``scope`` (RFC 8693, 4.2)."""
-    found: set[str] = set()
+    scopes: set[str] = set()
     for name in ("scope", "scp"):
-        given = claims.get(name)
-        if isinstance(given, str):
-            found.update(given.split(" "))
-        elif isinstance(given, list):
-            found.update(each for each in given if isinstance(each, str))
-    return found
+        value = claims.get(name)
+        if isinstance(value, str):
+            scopes.update(value.split(" "))
+        elif isinstance(value, list):
+            scopes.update(each for each in value if isinstance(each, str))
+    return scopes

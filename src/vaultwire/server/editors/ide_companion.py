@@ -20,7 +20,7 @@ from vaultwire.server.editors.methods import COMPANION_TOOLS, argument, name_arg
 from vaultwire.server.http.streams import Stream
 from vaultwire.server.results import Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
-from vaultwire.server.tasks import Job
+from vaultwire.server.workers import Job
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
 from vaultwire.vault.changes.change import Author
 
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.session import Session
     from vaultwire.server.editors.methods import Bridge
-    from vaultwire.server.outlet import Outlet
-    from vaultwire.server.results import Answer
+    from vaultwire.server.results import Answer, Outlet
 
 # Clients show their model 10 files and 16,384 characters of a selection. With one more they say that it was cut.
 _MOST_FILES = 10

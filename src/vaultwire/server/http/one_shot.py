@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol.dialects import FOR_PROGRAMS
-from vaultwire.server.outlet import Outlet
-from vaultwire.server.results import Refusal, Result
+from vaultwire.server.results import Outlet, Refusal, Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 
-from vaultwire.server.outlet import Outlet
+from vaultwire.server.results import Outlet
 from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation
 
 TYPE_CHECKING = False

@@ -17,9 +17,9 @@ from vaultwire.protocol.session import Session
 from vaultwire.server.dispatcher import serve
 from vaultwire.server.results import TOOL_NOT_FOUND, Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
-from vaultwire.server.tasks import Job
+from vaultwire.server.workers import Job
 from vaultwire.transports.relay.forwarder import Forwarder
-from vaultwire.transports.relay.http_client import ConnectionLost, ConnectionPool, Unreachable, make_tls, tcp_connector
+from vaultwire.transports.relay.http_client import ConnectionLost, ConnectionPool, Unreachable, make_tls
 from vaultwire.transports.relay.upstream import (
     LOST,
     MAX_ANSWER_VALUES,
@@ -214,7 +214,7 @@ def run(open_stream: Callable[[], Stream], target: Target, say: Callable[[str], 
     """
     tls = make_tls(target.ca_file) if target.tls else None
     headers = {} if target.key is None else {"Authorization": f"Bearer {target.key}"}
-    connections = ConnectionPool(tcp_connector(target.host, target.port, tls), headers)
+    connections = ConnectionPool(target.host, target.port, tls, headers)
     methods = RestMethods(connections, target.url, target.rest or "", say)
     capabilities: JsonObject = {"logging": {}, "tools": {"listChanged": True}}
     session = Session(Identity("vaultwire", "Vaultwire", __version__, capabilities, ""), methods.methods)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol import http, jsonrpc
-from vaultwire.server.work_queue import WorkQueue
-from vaultwire.server.workers import log_crash
+from vaultwire.server.workers import WorkQueue, log_crash
 from vaultwire.transports.relay.http_client import ConnectionLost, Unreachable
 from vaultwire.transports.relay.upstream import (
     LOST,

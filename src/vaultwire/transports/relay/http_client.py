@@ -13,11 +13,11 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-CONNECT_SECONDS = 5.0
+_CONNECT_SECONDS = 5.0
 # Node closes a connection after 5 idle seconds. A request that is sent at that moment is lost: it may or may not have run.
 _IDLE_SECONDS = 4.0
 # TCP keep-alive: the first probe after so many seconds, and the time between two probes.
@@ -142,9 +142,11 @@ class Response:
 class ConnectionPool:
     """A pool: as many connections to one server as there are requests at a time. Safe to use from any thread."""
 
-    def __init__(self, connect: Callable[[], http.client.HTTPConnection], headers: Mapping[str, str]) -> None:
-        """``connect`` makes a connection that is not open yet; ``headers`` go with every request."""
-        self._connect = connect
+    def __init__(self, host: str, port: int, tls: Any, headers: Mapping[str, str]) -> None:
+        """``tls`` is an ``ssl.SSLContext``, None for connections without TLS; ``headers`` go with every request."""
+        self._host = host
+        self._port = port
+        self._tls = tls
         self._headers = dict(headers)
         self._lock = threading.Lock()
         self._idle: list[tuple[http.client.HTTPConnection, float]] = []
@@ -153,7 +155,7 @@ class ConnectionPool:
     def reaches(self) -> bool:
         """Tell whether the server was ever connected to; if nothing was sent, try once."""
         if not self._was_reached:
-            connection = self._connect()
+            connection = self._new()
             with suppress(*_BROKEN):
                 connection.connect()
                 self._was_reached = True
@@ -220,14 +222,13 @@ class ConnectionPool:
                 if now - since < _IDLE_SECONDS and _is_usable(connection.sock):
                     return connection
                 connection.close()
-        return self._connect()
+        return self._new()
 
-
-def tcp_connector(host: str, port: int, tls: Any = None) -> Callable[[], http.client.HTTPConnection]:
-    """Return a function that makes connections to a server, over TLS if ``tls`` is an ``ssl.SSLContext``."""
-    if tls is None:
-        return lambda: _Tcp(host, port, timeout=CONNECT_SECONDS)
-    return lambda: _Tls(host, port, timeout=CONNECT_SECONDS, context=tls)
+    def _new(self) -> http.client.HTTPConnection:
+        """Return a connection that is not open yet."""
+        if self._tls is None:
+            return _Tcp(self._host, self._port, timeout=_CONNECT_SECONDS)
+        return _Tls(self._host, self._port, timeout=_CONNECT_SECONDS, context=self._tls)
 
 
 def make_tls(ca_file: str | None) -> Any:

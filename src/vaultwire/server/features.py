@@ -1,0 +1,597 @@
+"""Server features other than tools: resources, prompts and completions, in the revision's shape. Loaded with the tools.
+
+``VaultFeatures`` answers for one vault. ``CombinedFeatures`` answers for several: one list of resources and one of prompts. A
+resource's URI names its vault. Our own prompts take the vault's name as an argument; prompts made of notes have it in their
+name. ``handlers`` has the names of the methods, and makes JSON-RPC errors of the VaultErrors raised here.
+
+``answer_if_allowed`` applies a policy's rules for tools. ``ResourceChanges`` tells subscribers which notes have changed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from typing import Protocol
+
+from vaultwire.protocol import jsonrpc
+from vaultwire.protocol.revisions import Revision
+from vaultwire.server.results import LISTING, POLICY_DENIED, QUERYING, READING
+from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Subscriptions
+from vaultwire.server.vaults import ARGUMENT, Vaults
+from vaultwire.toolkit.phrases import iso_time
+from vaultwire.tools.base_views import first_view, split_view, view_page
+from vaultwire.tools.prompts import (
+    OURS,
+    PROMPT_NOT_FOUND,
+    Argument,
+    Message,
+    Prompt,
+    fill_prompt,
+    find_prompt,
+    list_prompts,
+    plain_name,
+)
+from vaultwire.tools.resources import (
+    TEMPLATE,
+    VIEW_TEMPLATE,
+    Meaning,
+    Resource,
+    completions,
+    list_resources,
+    meaning_of,
+    names_view,
+    path_of,
+    ranked,
+    read_resource,
+    root_of,
+    template_of,
+    uri_of,
+    vault_of,
+    view_template_of,
+    view_uri_of,
+)
+from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES
+from vaultwire.vault.disk.paths import fold, is_base, lies_in, stem
+from vaultwire.vault.errors import INVALID_ARGUMENTS, Stopped, VaultError
+from vaultwire.vault.media_types import NOTE_TYPE, media_type_of
+from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, NoteStat, Progress, VaultPath
+from vaultwire.vault.vault import Vault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.protocol.jsonrpc import JsonObject
+    from vaultwire.toolkit.registry import Client
+
+
+class Features(Protocol):
+    """The features of one vault, or of several."""
+
+    def answer(self, method: str, params: JsonObject, revision: Revision, client: Client) -> JsonObject:
+        """Return the result of a request. Raises VaultError, ``Stopped``, and what only a bug raises."""
+
+
+RESOURCES_PER_PAGE = 100  # about 25 KB
+MAX_VALUES = 100  # specification, Completion: "Maximum 100 items per response"
+
+# 2026-07-28, "Caching". Any program may change notes at any time; the template changes only with the vault's name.
+CHANGING_TTL_MS = 0
+_TEMPLATES_TTL_MS = 3_600_000
+_CACHE_SCOPE = "private"
+_OF_VIEWS = (
+    "The rows of a view of a base as a Markdown table, by the base's path and the view's name; the first without one."
+)
+
+
+class VaultFeatures:
+    """Resources, prompts and completions of one vault. ``prompts_folder`` is vault-relative, None for our own prompts only."""
+
+    def __init__(self, vault: Vault, prompts_folder: str | None) -> None:
+        self._vault = vault
+        self._prompts_folder = prompts_folder
+        self._table: dict[str, Callable[[JsonObject, Revision, Progress], JsonObject]] = {
+            "resources/list": self._list_resources,
+            "resources/templates/list": self._list_templates,
+            "resources/read": self._read_resource,
+            "prompts/list": self._list_prompts,
+            "prompts/get": self._get_prompt,
+            "completion/complete": self._complete,
+        }
+
+    def answer(self, method: str, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+        """Return the result of a request. Raises VaultError, ``Stopped``, and what only a bug raises."""
+        return self._table[method](params, revision, progress)
+
+    # ------------------------------------------------------------------ resources
+
+    def _list_resources(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+        cursor = text_in(params, "cursor") if params.get("cursor") is not None else None
+        page = list_resources(self._vault, cursor, RESOURCES_PER_PAGE, progress)
+        listed: list[JsonObject] = []
+        for file in page.files:
+            listed.append(self._to_listed(file, revision))
+            view = first_view(self._vault, file.path, progress) if is_base(file.path) else None
+            if view is not None:
+                listed.append(self._to_listed_view(file, view, revision))
+        result: JsonObject = {"resources": listed}
+        if page.next_cursor is not None:
+            result["nextCursor"] = page.next_cursor
+        return result | caching(revision, CHANGING_TTL_MS)
+
+    def _to_listed(self, file: NoteStat, revision: Revision) -> JsonObject:
+        listed: JsonObject = {"uri": uri_of(self._vault, file.path), "name": file.path}
+        if revision.titles:
+            listed["title"] = stem(file.path)
+        mime_type = media_type_of(file.path)
+        if mime_type is not None:
+            listed["mimeType"] = mime_type
+        listed["size"] = file.size
+        if revision.titles:
+            listed["annotations"] = {"lastModified": iso_time(file.modified_ns)}
+        return listed
+
+    def _to_listed_view(self, base: NoteStat, view: str, revision: Revision) -> JsonObject:
+        """Return the entry of what a base shows first. Its size is not known before somebody reads it."""
+        listed: JsonObject = {"uri": view_uri_of(self._vault, base.path, view), "name": f"{base.path}#{view}"}
+        if revision.titles:
+            listed["title"] = f"{stem(base.path)}: {view}"
+        return {**listed, "description": "The rows of this view", "mimeType": NOTE_TYPE}
+
+    def _list_templates(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
+        refuse_cursor(params)
+        description = 'A file of the vault by its path, such as "Folder/Note.md". The URI opens it in Obsidian too.'
+        return listed_templates(template_of(self._vault), view_template_of(self._vault), description, revision)
+
+    def _read_resource(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+        resource = read_resource(self._vault, text_in(params, "uri"), MAX_ATTACHMENT_BYTES, progress)
+        return {"contents": [_to_contents(resource)], **caching(revision, CHANGING_TTL_MS)}
+
+    # ------------------------------------------------------------------ prompts
+
+    def _list_prompts(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+        refuse_cursor(params)
+        prompts = list_prompts(self._vault, self._prompts_folder, progress).values()
+        listed = [to_listed_prompt(prompt, revision) for prompt in prompts]
+        return {"prompts": listed, **caching(revision, CHANGING_TTL_MS)}
+
+    def _get_prompt(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
+        name, arguments = prompt_in(params)
+        prompt = find_prompt(self._vault, self._prompts_folder, name, progress)
+        return to_filled(prompt, fill_prompt(self._vault, prompt, arguments, progress))
+
+    # ------------------------------------------------------------------ completion
+
+    def _complete(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
+        meanings = self._meanings(object_in(params, "ref"), progress)
+        name, value = argument_in(params, meanings)
+        return to_completed(completions(self._vault, meanings[name], value, progress, filled_in(params)))
+
+    def _meanings(self, reference: JsonObject, progress: Progress) -> dict[str, Meaning]:
+        """Return what each argument of the prompt or template means."""
+        match reference.get("type"):
+            case "ref/prompt":
+                prompt = find_prompt(self._vault, self._prompts_folder, text_in(reference, "name", "ref."), progress)
+                return {argument.name: argument.meaning for argument in prompt.arguments}
+            case "ref/resource":
+                return meanings_in(reference, template_of(self._vault), view_template_of(self._vault))
+            case _:
+                raise VaultError(INVALID_ARGUMENTS, "ref.type must be 'ref/prompt' or 'ref/resource'")
+
+
+def listed_templates(of_files: str, of_views: str, description: str, revision: Revision) -> JsonObject:
+    """Return the result of ``resources/templates/list``: a template of files and one of views of bases."""
+    file: JsonObject = {"uriTemplate": of_files, "name": "file", "description": description}
+    view: JsonObject = {"uriTemplate": of_views, "name": "view", "description": _OF_VIEWS, "mimeType": NOTE_TYPE}
+    if revision.titles:
+        file["title"], view["title"] = "Note or attachment", "View of a base"
+    return {"resourceTemplates": [file, view], **caching(revision, _TEMPLATES_TTL_MS)}
+
+
+def meanings_in(reference: JsonObject, of_files: str, of_views: str) -> dict[str, Meaning]:
+    """Return what the variables of the template mean that is to be completed. Raises VaultError for an unknown one."""
+    uri = text_in(reference, "uri", "ref.")
+    if uri == of_files:
+        return {"path": "file"}
+    if uri == of_views:
+        return {"base": "base", "view": "view"}
+    raise VaultError(INVALID_ARGUMENTS, f"ref.uri: the templates are {of_files!r} and {of_views!r}")
+
+
+def filled_in(params: JsonObject) -> dict[str, str]:
+    """Return the arguments that are filled in already (``context``; specification, Completion, from 2025-06-18)."""
+    context = params.get("context")
+    arguments = context.get("arguments") if isinstance(context, dict) else None
+    if not isinstance(arguments, dict):
+        return {}
+    return {name: value for name, value in arguments.items() if isinstance(value, str)}
+
+
+def to_listed_prompt(prompt: Prompt, revision: Revision) -> JsonObject:
+    """Return a prompt's entry in ``prompts/list``."""
+    listed: JsonObject = {"name": prompt.name}
+    if revision.titles:
+        listed["title"] = prompt.title
+    listed["description"] = prompt.description
+    listed["arguments"] = [
+        {"name": argument.name, "description": argument.description, "required": argument.required}
+        for argument in prompt.arguments
+    ]
+    return listed
+
+
+def prompt_in(params: JsonObject) -> tuple[str, dict[str, str]]:
+    """Return the name and the arguments of a prompt in a request. Raises VaultError."""
+    name = text_in(params, "name")
+    arguments = {} if params.get("arguments") is None else object_in(params, "arguments")
+    return name, {argument: text_in(arguments, argument) for argument in arguments}
+
+
+def to_filled(prompt: Prompt, messages: Iterable[Message]) -> JsonObject:
+    """Return the result of ``prompts/get``."""
+    return {
+        "description": prompt.description,
+        "messages": [{"role": "user", "content": _to_content(message)} for message in messages],
+    }
+
+
+def argument_in(params: JsonObject, known: Collection[str]) -> tuple[str, str]:
+    """Return the argument that is to be completed, and its beginning. Raises VaultError for an unknown argument."""
+    argument = object_in(params, "argument")
+    name, value = text_in(argument, "name", "argument."), text_in(argument, "value", "argument.")
+    if name not in known:
+        there = ", ".join(known) or "none"
+        raise VaultError(INVALID_ARGUMENTS, f"argument.name: there is no {name[:80]!r} (there are: {there})")
+    return name, value
+
+
+def to_completed(values: list[str]) -> JsonObject:
+    """Return the result of ``completion/complete``, with as many values as it may have."""
+    listed = values[:MAX_VALUES]
+    return {"completion": {"values": listed, "total": len(values), "hasMore": len(values) > len(listed)}}
+
+
+def _to_content(message: Message) -> JsonObject:
+    if isinstance(message, str):
+        return {"type": "text", "text": message}
+    return {"type": "resource", "resource": _to_contents(message)}
+
+
+def _to_contents(resource: Resource) -> JsonObject:
+    contents: JsonObject = {"uri": resource.uri, "mimeType": resource.mime_type}
+    if resource.blob is not None:
+        contents["blob"] = resource.blob
+    else:
+        contents["text"] = resource.text
+    return contents
+
+
+def caching(revision: Revision, ttl_ms: int) -> JsonObject:
+    """Return how long a client may cache the result, where the revision has that."""
+    return {"ttlMs": ttl_ms, "cacheScope": _CACHE_SCOPE} if revision.stateless else {}
+
+
+def refuse_cursor(params: JsonObject) -> None:
+    """Raise VaultError for a cursor: the list has one page."""
+    if params.get("cursor") is not None:
+        raise VaultError(INVALID_ARGUMENTS, "cursor: this list has one page")
+
+
+def text_in(params: JsonObject, name: str, where: str = "") -> str:
+    """Return a text of the request. Raises VaultError if there is none."""
+    value = params.get(name)
+    if not isinstance(value, str):
+        raise VaultError(INVALID_ARGUMENTS, f"{where}{name} must be a string, got {_got(params, name)}")
+    return value
+
+
+def object_in(params: JsonObject, name: str) -> JsonObject:
+    """Return an object of the request. Raises VaultError if there is none."""
+    value = params.get(name)
+    if not isinstance(value, dict):
+        raise VaultError(INVALID_ARGUMENTS, f"{name} must be an object, got {_got(params, name)}")
+    return value
+
+
+def _got(params: JsonObject, name: str) -> str:
+    return jsonrpc.json_type(params[name]) if name in params else "nothing"
+
+
+# Between a vault's name and a prompt's. Neither contains it: ``plain_name`` puts single underscores between words.
+_SEPARATOR = "__"
+
+
+def make_features(vaults: Vaults, prompts_folder: str | None) -> Features:
+    """Return the features of the vaults, or of the only one."""
+    return (
+        CombinedFeatures(vaults, prompts_folder)
+        if vaults.are_several
+        else VaultFeatures(vaults.get(vaults.names[0]), prompts_folder)
+    )
+
+
+class CombinedFeatures:
+    """Resources, prompts and completions of several vaults. ``prompts_folder`` is the same in each, None for none."""
+
+    def __init__(self, vaults: Vaults, prompts_folder: str | None) -> None:
+        self._vaults = vaults
+        self._prompts_folder = prompts_folder
+        self._prefixes = _prefixes(vaults.names)
+        first = Argument(ARGUMENT, f"The vault; {vaults.names[0]} if left out", False, "text")
+        self._ours = {prompt.name: prompt._replace(arguments=[*prompt.arguments, first]) for prompt in OURS}
+        self._table: dict[str, Callable[[JsonObject, Revision, Progress], JsonObject]] = {
+            "resources/list": self._list_resources,
+            "resources/templates/list": self._list_templates,
+            "resources/read": self._read_resource,
+            "prompts/list": self._list_prompts,
+            "prompts/get": self._get_prompt,
+            "completion/complete": self._complete,
+        }
+
+    def answer(self, method: str, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+        """Return the result of a request. Raises VaultError, ``Stopped``, and what only a bug raises."""
+        return self._table[method](params, revision, progress)
+
+    # ------------------------------------------------------------------ resources
+
+    def _list_resources(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+        """List one vault after the other, each from a new page. A cursor is a URI, so it names the vault."""
+        names = self._vaults.names
+        cursor = text_in(params, "cursor") if params.get("cursor") is not None else root_of(names[0])
+        try:
+            name = self._vaults.name(vault_of(cursor) or "")
+        except VaultError:
+            raise VaultError(INVALID_ARGUMENTS, "cursor must be the nextCursor of an earlier answer") from None
+        page = self._features_of(name).answer("resources/list", {"cursor": cursor}, revision, progress)
+        following = names.index(name) + 1
+        if "nextCursor" not in page and following < len(names):
+            page["nextCursor"] = root_of(names[following])
+        return page
+
+    def _list_templates(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
+        refuse_cursor(params)
+        description = 'A file of a vault by the vault\'s name and its path there, such as "Folder/Note.md".'
+        return listed_templates(TEMPLATE, VIEW_TEMPLATE, description, revision)
+
+    def _read_resource(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+        named = vault_of(text_in(params, "uri"))
+        # The first vault refuses a URI of another kind.
+        name = self._vaults.names[0] if named is None else self._vaults.name(named)
+        return self._features_of(name).answer("resources/read", params, revision, progress)
+
+    def _features_of(self, name: str) -> VaultFeatures:
+        return VaultFeatures(self._vaults.get(name), self._prompts_folder)
+
+    # ------------------------------------------------------------------ prompts
+
+    def _list_prompts(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+        refuse_cursor(params)
+        prompts = [*self._ours.values()]
+        for name in self._vaults.names:
+            prompts += self._of_notes(name, progress).values()
+        listed = [to_listed_prompt(prompt, revision) for prompt in prompts]
+        return {"prompts": listed, **caching(revision, CHANGING_TTL_MS)}
+
+    def _get_prompt(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
+        name, arguments = prompt_in(params)
+        vault, prompt = self._find(name, arguments, progress)
+        messages = fill_prompt(self._vaults.get(vault), prompt, arguments, progress)
+        # Otherwise the tools would look into the first vault.
+        return to_filled(prompt, [*messages, f"This is about the vault {vault!r}: pass it to the tools as {ARGUMENT}."])
+
+    def _of_notes(self, vault: str, progress: Progress) -> dict[str, Prompt]:
+        """Return the prompts made of a vault's notes, by their names with the vault's."""
+        prompts = list_prompts(self._vaults.get(vault), self._prompts_folder, progress).values()
+        joined = [
+            prompt._replace(
+                name=f"{self._prefixes[vault]}{_SEPARATOR}{prompt.name}",
+                title=f"{prompt.title} ({vault})",
+            )
+            for prompt in prompts
+            if prompt.note is not None
+        ]
+        return {prompt.name: prompt for prompt in joined}
+
+    def _find(self, name: str, arguments: Mapping[str, str], progress: Progress) -> tuple[str, Prompt]:
+        """Return the prompt of this name and the vault it is about. Raises VaultError."""
+        if name in self._ours:
+            given = arguments.get(ARGUMENT, "").strip()
+            return self._vaults.name(given) if given else self._vaults.names[0], self._ours[name]
+        prefix = name.partition(_SEPARATOR)[0]
+        for vault in self._vaults.names:
+            if self._prefixes[vault] == prefix:
+                prompts = self._of_notes(vault, progress)
+                if name in prompts:
+                    return vault, prompts[name]
+        there = [*self._ours]
+        for vault in self._vaults.names:
+            there += self._of_notes(vault, progress)
+        raise VaultError(PROMPT_NOT_FOUND, f"Unknown prompt: {name[:80]!r} (there are: {', '.join(there)})")
+
+    # ------------------------------------------------------------------ completion
+
+    def _complete(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
+        reference = object_in(params, "ref")
+        given = filled_in(params)
+        meanings: dict[str, Meaning]
+        match reference.get("type"):
+            case "ref/prompt":
+                vault, prompt = self._find(text_in(reference, "name", "ref."), given, progress)
+                meanings = {argument.name: argument.meaning for argument in prompt.arguments}
+                names_vault = prompt.note is None
+            case "ref/resource":
+                meanings = {ARGUMENT: "text", **meanings_in(reference, TEMPLATE, VIEW_TEMPLATE)}
+                named = given.get(ARGUMENT, "")
+                vault = self._vaults.name(named) if named else self._vaults.names[0]
+                names_vault = True
+            case _:
+                raise VaultError(INVALID_ARGUMENTS, "ref.type must be 'ref/prompt' or 'ref/resource'")
+        name, value = argument_in(params, meanings)
+        if names_vault and name == ARGUMENT:
+            return to_completed(ranked(self._vaults.names, value))
+        return to_completed(completions(self._vaults.get(vault), meanings[name], value, progress, given))
+
+
+def _prefixes(vaults: tuple[str, ...]) -> dict[str, str]:
+    """Return the prefix of each vault's prompts. Vaults whose plain names are equal get numbers."""
+    prefixes: dict[str, str] = {}
+    for vault in vaults:
+        prefix = free = plain_name(vault) or "vault"
+        number = 1
+        while free in prefixes.values():
+            number += 1
+            free = f"{prefix}_{number}"
+        prefixes[vault] = free
+    return prefixes
+
+
+# ---------------------------------------------------------------------- under a policy
+
+# A client that may not call a tool must not get the tool's content in another way. Paths are hidden elsewhere
+# (``vault.visibility``).
+#
+# Prompts of a vault are notes, and their list shows the first line of each. Our own prompts embed a note.
+_NEEDED = {
+    "resources/list": (LISTING,),
+    "resources/read": (READING,),
+    "prompts/list": (READING,),
+    "prompts/get": (READING,),
+}
+_REVIEW = "daily_review"  # it names the notes of a day
+_NEEDED_FOR_VALUES = {
+    "note": LISTING,
+    "file": LISTING,
+    "folder": LISTING,
+    "tag": "vault_overview",
+    "property": "vault_overview",
+    "base": LISTING,
+    "view": QUERYING,
+}
+
+
+def answer_if_allowed(
+    features: Features, method: str, params: JsonObject, revision: Revision, client: Client, may: Callable[[str], bool]
+) -> JsonObject:
+    """Return the result of a request for a client that ``may`` call some tools only.
+
+    Lists leave out what the client must not get. Raises VaultError: POLICY_DENIED, and those of the features.
+    """
+    denied = next((tool for tool in _needed(method, params) if not may(tool)), None)
+    if denied is None:
+        result = features.answer(method, params, revision, client)
+        if method == "prompts/list" and not may(LISTING):
+            result["prompts"] = [prompt for prompt in result["prompts"] if prompt["name"] != _REVIEW]
+        if method == "resources/list" and not may(QUERYING):
+            result["resources"] = [each for each in result["resources"] if not names_view(each["uri"])]
+        return result
+    if method == "completion/complete":
+        return to_completed([])
+    if method in ("resources/list", "prompts/list"):
+        return {method.partition("/")[0]: [], **caching(revision, CHANGING_TTL_MS)}
+    raise VaultError(
+        POLICY_DENIED, f"The policy of this server does not allow {denied}, so it does not allow {method} here either."
+    )
+
+
+def _needed(method: str, params: JsonObject) -> tuple[str, ...]:
+    """Return the tools that the client must be allowed to call for this request."""
+    if method == "prompts/get" and params.get("name") == _REVIEW:
+        return READING, LISTING
+    if method == "resources/read" and isinstance(params.get("uri"), str) and names_view(params["uri"]):
+        return READING, QUERYING
+    if method != "completion/complete":
+        return _NEEDED.get(method, ())
+    reference, argument = params.get("ref"), params.get("argument")
+    name = argument.get("name") if isinstance(argument, dict) else None
+    values = _NEEDED_FOR_VALUES.get(meaning_of(name)) if isinstance(name, str) else None
+    of_prompt = isinstance(reference, dict) and reference.get("type") == "ref/prompt"
+    return (*((READING,) if of_prompt else ()), *((values,) if values else ()))
+
+
+# ---------------------------------------------------------------------- changes
+
+# The index's watch loop reports where to look, and calls on its own thread. Here is decided what subscribers are told: a
+# note is reported if its file differs from the last look, and only if this run may see it.
+
+# A view is run again for each report of changes.
+_MOST_VIEWS = 20
+_MOST_SECONDS = 2.0
+
+
+class ResourceChanges:
+    """The changes of one vault's notes and attachments, as subscribers hear of them."""
+
+    def __init__(self, vault: Vault, subscriptions: Subscriptions) -> None:
+        self._vault = vault
+        self._subscriptions = subscriptions
+        self._listing: Hashable | None = None  # None before the first report
+        self._seen: dict[str, Hashable] = {}  # by the path that a subscriber gave
+
+    def report(self, paths: Collection[str], folders: Collection[str]) -> None:
+        """Tell subscribers what has changed of these files, and below these folders; ``""`` is the whole vault."""
+        listing = self._vault.listing_version(NO_PROGRESS)
+        is_first = self._listing is None
+        if not is_first and listing != self._listing:
+            self._subscriptions.publish(RESOURCE_LIST)
+        self._listing = listing
+        watched = self._watched()
+        self._seen = {path: stat for path, stat in self._seen.items() if path in watched}
+        folded_paths, folded_folders = set(map(fold, paths)), list(map(fold, folders))
+        views = sorted(path for path in watched if split_view(path) is not None)
+        patience = _Patience()
+        for path, uris in watched.items():
+            folded = fold(path)
+            is_meant = folded in folded_paths or any(not each or lies_in(folded, each) for each in folded_folders)
+            if path in views:  # any note may come into a view, or go
+                is_meant = path in views[:_MOST_VIEWS]
+            if is_meant and self._has_changed(path, patience) and not is_first:
+                for uri in uris:
+                    self._subscriptions.publish(RESOURCE_UPDATES, uri)
+
+    def _watched(self) -> dict[str, list[str]]:
+        """Return the paths that somebody subscribed to, each with its URIs: one path may be encoded in several ways."""
+        watched: dict[str, list[str]] = {}
+        for uri in self._subscriptions.watched():
+            try:
+                watched.setdefault(path_of(self._vault, uri), []).append(uri)
+            except VaultError:  # of another vault, or of none
+                continue
+        return watched
+
+    def _has_changed(self, path: str, patience: Progress) -> bool:
+        """Tell whether the file differs from the last look, and look at it."""
+        now, before = self._look_at(path, patience), self._seen.get(path)
+        is_new = path not in self._seen
+        self._seen[path] = now
+        if is_new and isinstance(now, int):  # the rows before are not known: a change of a hidden note must not be told
+            return not self._vault.hides_some
+        # No look since it was subscribed to: a file that seems missing may be one that this run must not see.
+        if is_new:
+            return now is not None or not self._vault.hides_some
+        return now != before
+
+    def _look_at(self, path: str, patience: Progress) -> Hashable:
+        """Return what tells this state of a file, or of the rows of a view, from another; None if it is not there.
+
+        A view that takes too long counts as it was.
+        """
+        stat = self._vault.look_at(path)
+        named = None if stat is not None else split_view(path)
+        if named is None:
+            return stat
+        try:
+            return hash(view_page(self._vault, VaultPath(named[0]), named[1], patience))
+        except VaultError:
+            return None
+        except Stopped:
+            return self._seen.get(path)
+
+
+class _Patience(NoProgress):
+    """Ends the work on the views of one report when it has taken too long: the index waits meanwhile."""
+
+    def __init__(self) -> None:
+        self._end = time.monotonic() + _MOST_SECONDS
+
+    def check(self) -> None:
+        """Raise ``Stopped`` after the last second."""
+        if time.monotonic() > self._end:
+            raise Stopped
