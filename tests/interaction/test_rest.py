@@ -17,7 +17,7 @@ from support.wire import HANDSHAKE_REVISIONS
 from vaultwire.toolkit.catalog import WEB, Choice, load_catalog
 
 READS = {tool["name"]: tool["annotations"]["readOnlyHint"] for tool in load_catalog()}
-TOOLS = [name for name in READS if name != WEB and Choice().lists(name, is_contract=True)]
+TOOLS = [tool["name"] for tool in load_catalog() if tool["name"] != WEB and Choice().lists(tool, is_contract=True)]
 CHANGING = [name for name in TOOLS if not READS[name]]
 
 VAULT_OPTIONS: tuple[tuple[str, ...], ...] = ((), ("--read-only",))

@@ -264,7 +264,7 @@ def test_each_decision_about_a_tool_names_its_table(whole: LoadedPolicy) -> None
 def test_the_policies_in_the_documents_are_policies(tmp_path: Path) -> None:
     docs = Path(__file__).resolve().parents[2] / "docs"
     load_policy(str(docs / "policy.example.toml"), DESCRIPTIONS)
-    (text,) = re.findall(r"^```toml\n(.*?)^```", (docs / "policy.md").read_text(), re.DOTALL | re.MULTILINE)
+    text, _ = re.findall(r"^```toml\n(.*?)^```", (docs / "policy.md").read_text(), re.DOTALL | re.MULTILINE)
     loaded = load(tmp_path, text)
     assert loaded.paths is not None
     assert {key for line in text.splitlines() if (key := line.partition(" = ")[0]) != line} >= {
