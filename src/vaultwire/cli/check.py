@@ -10,7 +10,7 @@ from vaultwire.cli.command import CHECK_CODES, NOTES, command
 from vaultwire.cli.progress import ProgressLine
 from vaultwire.cli.terminal import complain, say_data, say_styled
 from vaultwire.cli.vault_commands import calling
-from vaultwire.cli.vault_commands.wording import for_person
+from vaultwire.cli.vault_commands.calling import for_person
 from vaultwire.config import ConfigError, make_config
 from vaultwire.toolkit.phrases import counted
 from vaultwire.vault.errors import VaultError
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         complain(for_person(error.message))
         return calling.NOT_FOUND
     if options.fix:
-        from vaultwire.cli.vault_commands.fixing import fix  # noqa: PLC0415 - only where it is asked for
+        from vaultwire.cli.vault_commands.notes import fix  # noqa: PLC0415 - only where it is asked for
 
         return fix(options, findings.faults)
     if options.json:

@@ -28,7 +28,7 @@ from vaultwire.cli import (  # noqa: F401 - each declares its commands
 )
 from vaultwire.cli.command import COMMANDS, GROUPS, Command, in_group
 from vaultwire.cli.suggestions import CommandParser, actions_of, commands_of
-from vaultwire.cli.vault_commands import any_tool, bases, finding, history, notes, proposals  # noqa: F401 - as above
+from vaultwire.cli.vault_commands import any_tool, history, notes  # noqa: F401 - as above
 
 _DESCRIPTION = "One program between an Obsidian vault and the AI assistants and editors that work with it."
 _EPILOG = """\

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from vaultwire.cli.progress import ProgressLine
 from vaultwire.cli.terminal import say
-from vaultwire.cli.vault_commands.wording import for_person
 from vaultwire.toolkit.registry import Ask, CapabilityMissing, check_capabilities
 from vaultwire.vault.errors import Stopped
 
@@ -30,9 +29,13 @@ class NotAgreedError(Exception):
 class Person(ProgressLine):
     """The client of the command line's calls, a ``toolkit.registry.Client``."""
 
-    def __init__(self, *, says_yes: bool = False) -> None:
-        """``says_yes``: the person agrees to every change beforehand (``--yes``)."""
+    def __init__(self, to_words: Callable[[str], str], *, says_yes: bool = False) -> None:
+        """``to_words`` turns a question of a tool into one for a person.
+
+        ``says_yes``: the person agrees to every change beforehand (``--yes``).
+        """
         super().__init__()
+        self._to_words = to_words
         self._says_yes = says_yes
         self._has_stopped = False
 
@@ -57,10 +60,6 @@ class Person(ProgressLine):
         """Return none: nothing is listed to a person."""
         return ()
 
-    def show(self, tools: Collection[str]) -> bool:  # noqa: ARG002 - see the protocol
-        """List nothing: all tools can be called."""
-        return False
-
     def hang_up(self) -> None:
         """Stay: there is no connection."""
 
@@ -79,7 +78,7 @@ class Person(ProgressLine):
         """Return if the person says yes. Raises NotAgreedError."""
         if self._says_yes:
             return
-        words = for_person(question)
+        words = self._to_words(question)
         self.clear()
         if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()):
             raise NotAgreedError(f"{words} There is no terminal to ask at: give --yes, or --dry-run", needs_option=True)
