@@ -30,8 +30,8 @@ from bench.report import aligned, number  # noqa: E402
 from vaultwire.markdown.parse import parse_note  # noqa: E402
 from vaultwire.vault.errors import VaultError  # noqa: E402
 from vaultwire.vault.search.matching import Match, Matcher  # noqa: E402
+from vaultwire.vault.search.note_parts import searchable_text  # noqa: E402
 from vaultwire.vault.search.query import Query, parse_query  # noqa: E402
-from vaultwire.vault.search.searchable import searchable_text  # noqa: E402
 
 _PAGE = 1000
 _MOST_SECONDS_BUILD = 600.0

@@ -37,7 +37,7 @@ ONLY = {
     # client_setup/: the settings of clients, and copies of them in the state folder.
     # cli/serve.py: the log of a run that has no terminal (--log-file).
     # service/steps.py: the file that tells the system's service manager of our server.
-    # vault/disk/mounts.py, vault/disk/watch.py: what Linux says of mounts and limits below /proc.
+    # vault/disk/file_operations.py, vault/disk/watch.py: also what Linux says of mounts and limits below /proc.
     "open": (
         "vault/disk/file_operations.py",
         "vault/disk/files.py",
@@ -47,7 +47,6 @@ ONLY = {
         "vault/changes/journal_records.py",
         "vault/holding/",
         "vault/disk/process_lock.py",
-        "vault/disk/mounts.py",
         "vault/disk/watch.py",
         "toolkit/catalog.py",
         "trust/keys.py",

@@ -20,7 +20,7 @@ from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.config import ConfigError, make_config
 from vaultwire.toolkit.registry import Failure
 from vaultwire.trust.policy_rules import PathRules, Rule
-from vaultwire.vault.disk.vault_root import VaultRoot, has_entry
+from vaultwire.vault.disk.walk import VaultRoot, has_entry
 from vaultwire.vault.value_types import VaultPath
 
 MARK = "QXZ"

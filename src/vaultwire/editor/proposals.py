@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 from vaultwire.vault.changes.change import Author, Write
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.errors import STALE_EDIT, VaultError
 from vaultwire.vault.holding.holding import Holding, diff_of
 from vaultwire.vault.holding.proposals import Proposal as Stored

@@ -20,7 +20,7 @@ from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.obsidian.command import NOT_RUNNING
 from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.changes.change import Change, Write
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import (
     NOTE_SUFFIX,
     fold,

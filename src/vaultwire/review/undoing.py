@@ -21,7 +21,7 @@ from vaultwire.vault.changes.change import (
     paths_of,
 )
 from vaultwire.vault.changes.undo import UndoConflict
-from vaultwire.vault.disk.note_text import plain_text, to_bytes
+from vaultwire.vault.disk.contents import plain_text, to_bytes
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import INVALID_ARGUMENTS, UNDO_CONFLICT, VaultError
 from vaultwire.vault.holding import words

@@ -12,7 +12,7 @@ from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import byte_size, counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Folder, Outcome, tool
 from vaultwire.vault.attachments import Attachment, AttachmentFilter
-from vaultwire.vault.disk.etags import etag_of
+from vaultwire.vault.disk.contents import etag_of
 from vaultwire.vault.errors import CANNOT_SHOW, TOO_LARGE, VaultError
 from vaultwire.vault.media_types import kind_of, media_type_of, text_of
 from vaultwire.vault.value_types import Note, Progress, VaultPath

@@ -13,7 +13,7 @@ from vaultwire.toolkit.phrases import counted, first_tokens, iso_time, rough_tok
 from vaultwire.toolkit.registry import Bounds, Limit, Name, Outcome, tool
 from vaultwire.tools.attachments import MOST_SHOWN_BYTES, attachments_instead, show_attachment
 from vaultwire.vault.days import named
-from vaultwire.vault.disk.etags import part_etag
+from vaultwire.vault.disk.contents import part_etag
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.links.sections import line_count, line_span, parse_structure
 from vaultwire.vault.settings.obsidian_settings import ADJECTIVES

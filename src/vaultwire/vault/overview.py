@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.days import Days, days_between, parse_day_range, parse_days
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import BASE_SUFFIX, CANVAS_SUFFIX, fold, is_note, lies_in, parse_set_folder
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError

@@ -13,8 +13,8 @@ from vaultwire.app.engine import open_index
 from vaultwire.markdown.parse import has_tag, parse_note
 from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.changes.change import Step, Write
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.renaming_metadata import RenamePlan, plan_rename_property, plan_rename_tag

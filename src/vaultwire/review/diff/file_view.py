@@ -11,7 +11,7 @@ from vaultwire.review.diff.notices import notice, notices_of
 from vaultwire.review.diff.parts import counted
 from vaultwire.review.diff.rows import File, Row, blocks_of, hunk_kind, moved_lines, rows_of, same_row, texts_of
 from vaultwire.review.diff.words import LineKind, Steps, kinds_of
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.media_types import is_media, kind_of
 
 # Characters of one page: a browser shows them at once.

@@ -36,8 +36,8 @@ from vaultwire.vault.base_queries.running import (
     cells_of,
     value_of,
 )
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.rows import Rows

@@ -11,8 +11,8 @@ from vaultwire.bases.parser import Literal, property_text, to_text
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.base_queries.running import BaseSource
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import BASE_SUFFIX, is_base
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index

@@ -13,7 +13,7 @@ from vaultwire.markdown import edits
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.days import parse_days
-from vaultwire.vault.disk.note_text import to_bytes
+from vaultwire.vault.disk.contents import to_bytes
 from vaultwire.vault.editing.base_texts import new_base_text
 from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Workbench
 from vaultwire.vault.plans.context import PlanContext

@@ -22,7 +22,7 @@ from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.base_queries.sources import locate_base
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.days import parse_day
-from vaultwire.vault.disk.note_text import edited_bytes, to_bytes
+from vaultwire.vault.disk.contents import edited_bytes, to_bytes
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.editing.base_texts import BaseText
 from vaultwire.vault.editing.workbench import Asked, Done, Workbench

@@ -20,9 +20,8 @@ from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, pa
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.changes.projected_tree import simplified
-from vaultwire.vault.disk.etags import etag_of, whole_etag
+from vaultwire.vault.disk.contents import etag_of, plain_text, whole_etag
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.editing.confirmation import (
     MAX_UNASKED_NOTES,

@@ -16,8 +16,8 @@ from vaultwire.markdown import edits
 from vaultwire.markdown.links import linkpath_written
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.days import Days
+from vaultwire.vault.disk.contents import to_bytes
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import (
     BASE_SUFFIX,
     check_new_names,

@@ -15,7 +15,7 @@ from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.link_spans import Kind, LinkSpan, NewLink
 from vaultwire.markdown.patterns import ATX_HEADING, SETEXT_UNDERLINE
 from vaultwire.vault.changes.change import Write
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_names_to, linkpath_of

@@ -24,8 +24,7 @@ from vaultwire.markdown.link_spans import (
 )
 from vaultwire.markdown.offsets import apply_replacements, end_of_reading, unread_problem
 from vaultwire.vault.changes.change import Write, edit_of
-from vaultwire.vault.disk.contents import patched
-from vaultwire.vault.disk.note_text import edited_bytes, plain_text
+from vaultwire.vault.disk.contents import edited_bytes, patched, plain_text
 from vaultwire.vault.disk.paths import is_base, is_canvas
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.context import LinkChange, Plan, PlanContext

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from vaultwire.markdown.patterns import ATX_HEADING
 from vaultwire.vault.changes.change import Write
-from vaultwire.vault.disk.note_text import edited_bytes, plain_text
+from vaultwire.vault.disk.contents import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.sections import Sections, parse_structure, section_span

@@ -26,7 +26,7 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.property_edits import PropertyEditError, rename_property
 from vaultwire.markdown.tag_spans import TagError, check_tag, rename_tag, renamed_tag, tag_spans
 from vaultwire.vault.changes.change import Step, Write, edit_of
-from vaultwire.vault.disk.note_text import edited_bytes, plain_text
+from vaultwire.vault.disk.contents import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import fold, is_base, is_canvas
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
