@@ -10,8 +10,10 @@ from typing import Any
 
 from vaultwire.cli.progress import ProgressLine
 from vaultwire.cli.terminal import say
+from vaultwire.server.tasks import MustAsk
 from vaultwire.toolkit.registry import Ask, CapabilityMissing, check_capabilities
 from vaultwire.vault.errors import Stopped
+from vaultwire.vault.value_types import Confirmation
 
 _FORM = "elicitation/create"
 _YES = ("y", "yes")
@@ -38,6 +40,8 @@ class Person(ProgressLine):
         self._to_words = to_words
         self._says_yes = says_yes
         self._has_stopped = False
+        self.agreed: set[str] | None = None
+        """As of ``server.tasks.Task``: the keys of the plans to which the person agreed."""
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
@@ -48,6 +52,16 @@ class Person(ProgressLine):
         """Raise ``Stopped`` after Ctrl-C."""
         if self._has_stopped:
             raise Stopped
+
+    @property
+    def asks_person(self) -> bool:
+        """Whether a change can wait until the person agrees to it."""
+        return self.agreed is not None
+
+    def confirm(self, question: Confirmation) -> None:
+        """Return if the person agreed to exactly this plan, or need not be asked. Raises MustAsk."""
+        if self.agreed is not None and question.key not in self.agreed:
+            raise MustAsk(question)
 
     def log(self, level: str, data: Any, logger: str = "") -> None:
         """Print nothing: what a person must know is in the answer."""
