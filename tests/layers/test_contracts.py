@@ -76,7 +76,7 @@ SINS = [
     ("Plans", "vault/plans/targeted_edits.py", "import vaultwire.vault.plans.moving"),
     ("Editing", "vault/editing/workbench.py", "import vaultwire.vault.editing.making"),
     ("The toolkit", "toolkit/catalog.py", "import vaultwire.toolkit.registry"),
-    ("The commands on notes", "cli/vault_commands/wording.py", "import vaultwire.cli.vault_commands.calling"),
+    ("The commands on notes", "cli/vault_commands/person.py", "import vaultwire.cli.vault_commands.calling"),
     ("The set-up of clients", "client_setup/clients.py", "import vaultwire.client_setup.installing"),
     ("Rooms import inwards only", "client_setup/clients.py", "import vaultwire.app.engine"),
     ("The service managers", "service/managers.py", "import vaultwire.service.steps"),

@@ -143,7 +143,7 @@ WRITES: list[tuple[str, dict[str, Any]]] = [
     ("edit_note", {"note": "Closed/B.md", "edits": '[{"action": "append", "content": "x"}]'}),
     ("edit_note", {"note": "Closed/B.md", "action": "append", "content": "x"}),
     ("set_properties", {"file": "Closed/B.md", "properties": {"status": "done"}}),
-    ("set_properties", {"file": "Closed/B.md", "remove": "status"}),
+    ("set_properties", {"file": "Closed/B.md", "unset": "status"}),
     ("merge_notes", {"from": "Inbox/A.md", "into": "Closed/B.md"}),
     ("extract_section", {"note": "Inbox/A.md", "heading": "H", "target": "Closed/New.md"}),
     ("delete_note", {"note": "Closed/B.md"}),

@@ -21,8 +21,8 @@ from vaultwire.cli.command import CHECK_CODES, NOTES, SETTING_UP, command
 from vaultwire.cli.stdio_client import ServerEndedError, StdioClient
 from vaultwire.cli.terminal import ProgressLine, complain, say, say_data, say_styled
 from vaultwire.cli.vault_commands import calling
-from vaultwire.cli.vault_commands.fixing import fix
-from vaultwire.cli.vault_commands.wording import for_person
+from vaultwire.cli.vault_commands.calling import for_person
+from vaultwire.cli.vault_commands.notes import fix
 from vaultwire.config import VAULT_VARIABLE, Config, ConfigError, make_config
 from vaultwire.installation import extras, has_extra, how_to_add, installation, running_command
 from vaultwire.obsidian.known_vaults import known_vaults, settings_folders

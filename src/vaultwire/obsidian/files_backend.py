@@ -58,8 +58,6 @@ Hit: TypeAlias = tuple[str, list[tuple[int, str]]]
 TaskLine: TypeAlias = tuple[str, int, str, str]
 """Path, line, mark and text."""
 
-MAX_LINES = 5
-"""The most lines shown of a note, as in the engine's own search."""
 _MAX_LINE_CHARACTERS = 200
 
 

@@ -292,17 +292,15 @@ class Overview:
 
         return parse_days(text, self._bench.now().date(), iso_weeks=has_iso_weeks(self._settings.get()))
 
-    def periodic_note(self, when: str, progress: Progress = NO_PROGRESS, *, core: bool = False) -> PeriodicNote:
+    def periodic_note(self, when: str, progress: Progress = NO_PROGRESS) -> PeriodicNote:
         """Return the note of a day, week … by Obsidian's settings, even if there is none yet, and those before and after it.
 
-        ``when`` is as for ``parse_days``. ``core``: only the settings of the core plugin count. Raises VaultError:
-        INVALID_ARGUMENTS for what is not a date, and as ``periodic_note_path`` does if the settings are invalid.
+        ``when`` is as for ``parse_days``. Raises VaultError: INVALID_ARGUMENTS for what is not a date, and as
+        ``periodic_note_path`` does if the settings are invalid.
         """
         from vaultwire.vault.settings import obsidian_settings  # noqa: PLC0415 - only periodic notes need it
 
         settings = self._settings.get()
-        if core:
-            settings = settings._replace(periodic_notes={})
         wanted = self.parse_days(when)
         path, exists = self._files.spell(obsidian_settings.periodic_note_path(settings, wanted))
         others = [

@@ -11,8 +11,7 @@ from typing import Any
 
 from vaultwire.cli.command import CHANGE_CODES, NOTES, command, did_you_mean
 from vaultwire.cli.terminal import complain, has_reader, say, say_rows, say_styled
-from vaultwire.cli.vault_commands.calling import DONE, Calls, FailedCallError, add_options, run, say_answer
-from vaultwire.cli.vault_commands.wording import for_caller
+from vaultwire.cli.vault_commands.calling import DONE, Calls, FailedCallError, add_options, for_caller, run, say_answer
 from vaultwire.config import ConfigError
 from vaultwire.toolkit.arguments import meanings
 from vaultwire.toolkit.catalog import OUTSIDE, former_name_hint, load_catalog

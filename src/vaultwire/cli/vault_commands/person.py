@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from vaultwire.cli.terminal import ProgressLine, say
-from vaultwire.cli.vault_commands.wording import for_person
+from vaultwire.server.workers import MustAsk
 from vaultwire.toolkit.registry import Ask, CapabilityMissing, check_capabilities
 from vaultwire.vault.errors import Stopped
+from vaultwire.vault.value_types import Confirmation
 
 _FORM = "elicitation/create"
 _YES = ("y", "yes")
@@ -29,11 +30,17 @@ class NotAgreedError(Exception):
 class Person(ProgressLine):
     """The client of the command line's calls, a ``toolkit.registry.Client``."""
 
-    def __init__(self, *, says_yes: bool = False) -> None:
-        """``says_yes``: the person agrees to every change beforehand (``--yes``)."""
+    def __init__(self, to_words: Callable[[str], str], *, says_yes: bool = False) -> None:
+        """``to_words`` turns a question of a tool into one for a person.
+
+        ``says_yes``: the person agrees to every change beforehand (``--yes``).
+        """
         super().__init__()
+        self._to_words = to_words
         self._says_yes = says_yes
         self._has_stopped = False
+        self.agreed: set[str] | None = None
+        """As of ``server.tasks.Task``: the keys of the plans to which the person agreed."""
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
@@ -45,6 +52,16 @@ class Person(ProgressLine):
         if self._has_stopped:
             raise Stopped
 
+    @property
+    def asks_person(self) -> bool:
+        """Whether a change can wait until the person agrees to it."""
+        return self.agreed is not None
+
+    def confirm(self, question: Confirmation) -> None:
+        """Return if the person agreed to exactly this plan, or need not be asked. Raises MustAsk."""
+        if self.agreed is not None and question.key not in self.agreed:
+            raise MustAsk(question)
+
     def log(self, level: str, data: Any, logger: str = "") -> None:
         """Print nothing: what a person must know is in the answer."""
 
@@ -55,10 +72,6 @@ class Person(ProgressLine):
     def listed(self) -> Collection[str]:
         """Return none: nothing is listed to a person."""
         return ()
-
-    def show(self, tools: Collection[str]) -> bool:  # noqa: ARG002 - see the protocol
-        """List nothing: all tools can be called."""
-        return False
 
     def hang_up(self) -> None:
         """Stay: there is no connection."""
@@ -78,7 +91,7 @@ class Person(ProgressLine):
         """Return if the person says yes. Raises NotAgreedError."""
         if self._says_yes:
             return
-        words = for_person(question)
+        words = self._to_words(question)
         self.clear()
         if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()):
             raise NotAgreedError(f"{words} There is no terminal to ask at: give --yes, or --dry-run", needs_option=True)
