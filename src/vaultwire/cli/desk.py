@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
-import threading
 
 from vaultwire.cli import run_options
 from vaultwire.cli.terminal import complain, say
-from vaultwire.config import Config, make_config, state_folder
-
-_STOPS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # those that the system has
-# On Windows a wait without a timeout does not notice signals.
-_WAIT_SECONDS = 0.5
+from vaultwire.config import make_config, state_folder
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Open the desk and return the exit code. Raises ConfigError."""
-    from vaultwire.app.desk import new_link  # noqa: PLC0415 - an HTTP server, which no other command should load
+    from vaultwire.app.desk import new_link, run_desk  # noqa: PLC0415 - an HTTP server, which no other command should load
 
     if options.sign_out:
         return _sign_out()
@@ -40,32 +34,12 @@ def run(options: argparse.Namespace) -> int:
     try:
         link = new_link(config) if options.port is None else None
         if link is None:
-            return _serve(config, options)
+            run_desk(config, options.port, lambda link: _show(link, options, is_served=False))
+            return 0
     except OSError as error:
         complain(f"cannot use the state folder {config.state}: {error.strerror}")
         return 1
     _show(link, options, is_served=True)
-    return 0
-
-
-def _serve(config: Config, options: argparse.Namespace) -> int:
-    from vaultwire.app.desk_door import DeskDoor  # noqa: PLC0415 - as above
-    from vaultwire.app.own_vaults import OwnVaults  # noqa: PLC0415
-
-    ended = threading.Event()
-    vaults = OwnVaults(config)
-    door = DeskDoor(config, vaults.get, options.port)
-    for name in _STOPS:
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda *_: ended.set())
-    try:
-        door.begin()
-        _show(door.new_link(), options, is_served=False)
-        while not ended.wait(_WAIT_SECONDS):
-            continue
-    finally:
-        door.end()
-        vaults.close()
     return 0
 
 

@@ -8,7 +8,7 @@ import re
 import sys
 
 from vaultwire import app
-from vaultwire.app.network_config import NetworkConfig, make_network_config
+from vaultwire.app.serving import NetworkConfig, make_network_config
 from vaultwire.cli import ide
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import Config, ConfigError
