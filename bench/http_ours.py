@@ -10,8 +10,9 @@ import sys
 from bench.noop_server import noop
 
 from vaultwire import app
-from vaultwire.app import engine, network
-from vaultwire.app.network_config import make_network_config
+from vaultwire.app import engine
+from vaultwire.app.network import NetworkServer
+from vaultwire.app.serving import make_network_config, serve_all
 from vaultwire.config import make_config
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import Toolset
@@ -29,9 +30,8 @@ def main() -> None:
     def on_ready(url: str, *, in_the_open: bool) -> None:  # noqa: ARG001 - its caller's names
         print(url, flush=True)
 
-    network.serve_http(
-        handlers, app.session_maker(config, handlers), make_network_config(config, port=0), on_ready, Limits()
-    )
+    network = make_network_config(config, port=0)
+    serve_all([NetworkServer(handlers, app.session_maker(config, handlers), network, on_ready)], Limits())
 
 
 if __name__ == "__main__":

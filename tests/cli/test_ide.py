@@ -18,7 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 from support.at_the_desk import Desk
 from support.companion_client import CompanionClient
 from support.vaults import write_vault
-from vaultwire.transports.editor_socket.door import TOKEN_HEADER
+from vaultwire.transports.editor_socket import TOKEN_HEADER
 
 
 @pytest.fixture

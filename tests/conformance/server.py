@@ -74,11 +74,11 @@ def serve(app: App, stop: Callable[[], Awaitable[None]], port: int) -> None:
     observer = observing.Observer(log_json=False, metrics=False)
     guarded = guard.Guard([guard.Door("mcp", "/mcp", app, MOST_BYTES, needs_key=False)], rules, observer)
 
-    def ready() -> None:
+    def ready(_stop: Callable[[], None]) -> None:
         sys.stdout.write(f"{listening.url(listener, tls=False)}/mcp\n")
         sys.stdout.flush()
 
-    http_server.run(http_server.Endpoint(guarded, listener), ready, stop, http_server.Limits())
+    http_server.run([http_server.Endpoint(guarded, listener)], ready, stop, http_server.Limits())
 
 
 def main(where: str) -> None:

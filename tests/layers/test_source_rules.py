@@ -74,9 +74,7 @@ ONLY = {
         "cli/commands.py",
     ),
     # transports/relay/upstream.py: listening to what the server behind a relay says unasked.
-    # transports/editor_socket/, app/editors.py: what goes on beside the editors' socket: following the app, telling news.
-    # app/companion_door.py: the HTTP server of another editors' protocol beside that socket, and telling its news.
-    # app/desk_door.py: the HTTP server of the desk, beside the editors' socket or the end of its command.
+    # app/editors.py: what goes on beside the editors' sockets: following the app, telling news.
     # transports/oauth.py: the fetching of an issuer's keys, which must hold up neither the event loop nor the end.
     # vault/index/store/text_index.py: writing a part of the text index while the next notes are read.
     "threading.Thread": (
@@ -84,10 +82,7 @@ ONLY = {
         "server/workers.py",
         "server/http/one_shot.py",
         "server/vaults.py",
-        "app/companion_door.py",
-        "app/desk_door.py",
         "app/editors.py",
-        "transports/editor_socket/",
         "transports/oauth.py",
         "transports/relay/upstream.py",
         "vault/index/store/text_index.py",

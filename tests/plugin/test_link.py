@@ -230,7 +230,7 @@ def test_no_message_is_too_odd(said: Any) -> None:
 
 
 def ask(door: EditorDoor, query: str, *headers: str) -> tuple[int, str]:
-    lines = [f"GET /command{query} HTTP/1.1", f"Host: 127.0.0.1:{door.port}", *headers]
+    lines = [f"GET /command{query} HTTP/1.1", f"Host: 127.0.0.1:{door.port}", "Connection: close", *headers]
     with socket.create_connection(("127.0.0.1", door.port)) as raw:
         raw.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
         answer = b""

@@ -18,7 +18,7 @@ from websockets.typing import Origin
 
 from support.vaults import write_vault
 from vaultwire.desk.plugin_endpoint import OBSIDIAN
-from vaultwire.transports.editor_socket.door import TOKEN_HEADER
+from vaultwire.transports.editor_socket import TOKEN_HEADER
 from vaultwire.transports.lock_file import read_endpoint
 
 PATIENCE = 60.0

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from support.companion_client import PATIENCE, CompanionClient
+from support.http_service import ServiceThread
 from support.vaults import open_vault
-from vaultwire.app.companion_door import CompanionDoor
+from vaultwire.app.editors import CompanionServer
 from vaultwire.editor.proposals import Decision, Proposals
 from vaultwire.editor.state import EditorState
 from vaultwire.server.editors.ide_companion import Bounds
 from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.editors.notifications import ClientPaths
+from vaultwire.transports.http_server import Limits
 
 PATIENT = Bounds(quiet=0.0, look=60.0, lost=60.0)
 WATCHFUL = Bounds(quiet=0.0, look=0.01, lost=0.0)
@@ -36,12 +38,11 @@ class Stage:
             lambda: vault, ClientPaths(str(root)), self.state, self.proposals, lambda _path, _line: False
         )
         self.log: list[str] = []
-        self.door = CompanionDoor(self.bridge, str(root), "Obsidian", ["gemini"], self.log.append, bounds)
-        self.door.begin()
+        self.door = CompanionServer(self.bridge, str(root), "Obsidian", ["gemini"], self.log.append, bounds)
+        self._thread = ServiceThread(self.door, self.door.endpoints, Limits(grace=5))
         [file] = (files / "gemini" / "ide").glob(f"*-{self.door.port}.json")
         self.found = json.loads(file.read_text())
         self.port: int = self.found["port"]
-        self._is_open = True
 
     def _note(self) -> None:
         with self._changed:
@@ -63,6 +64,4 @@ class Stage:
         assert self.proposals.decide(proposal.id, Decision(text))
 
     def close(self) -> None:
-        if self._is_open:
-            self._is_open = False
-            self.door.end()
+        self._thread.close()

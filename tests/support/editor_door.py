@@ -1,4 +1,4 @@
-"""The editors' socket of a vault with everything behind it, on its own thread."""
+"""The editors' socket of a vault with everything behind it, on a server of its own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from support.http_service import ServiceThread
 from support.vaults import open_vault
 from vaultwire.desk.command_endpoint import CommandEndpoint
 from vaultwire.desk.plugin_endpoint import OBSIDIAN, PluginEndpoint, PluginReview
@@ -16,7 +17,9 @@ from vaultwire.editor.state import EditorState, Mention, Selection
 from vaultwire.review.reviewer import Reviewer
 from vaultwire.server.editors.methods import Bridge, Peer
 from vaultwire.server.editors.notifications import ClientPaths
-from vaultwire.transports.editor_socket.door import TOKEN_HEADER, Bounds, EditorSocket
+from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket
+from vaultwire.transports.http_server import Endpoint, Limits
+from vaultwire.transports.http_server.websocket import WebSocketCycle
 from vaultwire.transports.lock_file import new_endpoint
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author
@@ -29,7 +32,13 @@ Told = TypeVar("Told")
 class EditorDoor:
     """What is ``Private/`` is private. What the state tells is in ``selections`` and ``mentions``, the latest last."""
 
-    def __init__(self, root: Path, *origins: str, bounds: Bounds = Bounds()) -> None:  # noqa: B008 - a constant
+    def __init__(
+        self,
+        root: Path,
+        *origins: str,
+        bounds: Bounds = Bounds(),  # noqa: B008 - a constant
+        limits: Limits = Limits(),  # noqa: B008 - a constant
+    ) -> None:
         self.root = root
         self.state = EditorState(lambda path: path.startswith("Private/"))
         vault = self.vault = open_vault(root)
@@ -53,9 +62,8 @@ class EditorDoor:
         self.link.origins = (OBSIDIAN, *origins)
         self.command_link = CommandEndpoint(self.state, lambda: vault, self.commands.token, lambda: self.bridge.peers)
         self.proposals.listen(self.link.tell_items)
-        self._socket = EditorSocket(self.bridge, listener, TOKEN, (self.link, self.command_link), bounds=bounds)
-        self._thread = threading.Thread(target=self._socket.run)
-        self._thread.start()
+        editors = EditorSocket(self.bridge, self.port, TOKEN, self.link, self.command_link, bounds=bounds)
+        self._thread = ServiceThread(editors, [Endpoint(editors, listener, websocket=WebSocketCycle)], limits)
 
     def _note(self, keep: Callable[[Told], None]) -> Callable[[Told], None]:
         def noted(told: Told) -> None:
@@ -109,6 +117,4 @@ class EditorDoor:
             assert self._changed.wait_for(holds, PATIENCE), (self.selections, self.mentions, self.decisions)
 
     def close(self) -> None:
-        if self._thread.is_alive():
-            self._socket.close()
-            self._thread.join()
+        self._thread.close()

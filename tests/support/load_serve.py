@@ -12,8 +12,8 @@ import threading
 import weakref
 
 from vaultwire import app
-from vaultwire.app import network
-from vaultwire.app.network_config import make_network_config
+from vaultwire.app.network import NetworkServer
+from vaultwire.app.serving import make_network_config, serve_all
 from vaultwire.config import make_config
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
@@ -68,7 +68,8 @@ def main() -> None:
         loop.add_reader(asked, tell)  # on the thread that makes and drops sessions
         print(f"serving at {url}", flush=True)  # noqa: T201 - what it is for
 
-    network.serve_http(handlers, new_session, make_network_config(config, port=options.port), on_ready, Limits())
+    network = make_network_config(config, port=options.port)
+    serve_all([NetworkServer(handlers, new_session, network, on_ready)], Limits())
 
 
 if __name__ == "__main__":

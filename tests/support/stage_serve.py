@@ -14,8 +14,8 @@ from typing import Any, TypedDict
 
 from support.toolsets import toolset_of
 from support.vaults import open_vault
-from vaultwire.app.network import serve_http
-from vaultwire.app.network_config import make_network_config
+from vaultwire.app.network import NetworkServer
+from vaultwire.app.serving import make_network_config, serve_all
 from vaultwire.config import Config, make_config
 from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Identity
@@ -112,13 +112,13 @@ def main() -> None:
     config = make_config(options.vault)
     handlers = make_handlers(config, options.seconds)
     serving = make_network_config(config, port=options.port, log_json=options.log_json)
-    serve_http(
+    service = NetworkServer(
         handlers,
         partial(make_session, handlers),
         serving,
         lambda url, in_the_open: print(f"serving at {url}", flush=True),  # noqa: T201 - what it is for
-        Limits(**options.limits),
     )
+    serve_all([service], Limits(**options.limits))
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def test_a_client_that_was_served_keeps_its_connection_while_silent_ones_come(va
 
 WITHOUT_FILES = """
 import asyncio, os, resource, socket, sys, threading
-from vaultwire.transports.http_server import Endpoint, Limits, run_beside
+from vaultwire.transports.http_server import Endpoint, Limits, run
 
 async def app(scope, receive, send):
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
@@ -125,7 +125,7 @@ def begin(stop):
     print(listener.getsockname()[1], flush=True)
 
 listener = socket.create_server(("127.0.0.1", 0))
-run_beside(Endpoint(app, listener), begin, on_stop, Limits())
+run([Endpoint(app, listener)], begin, on_stop, Limits())
 """
 
 
@@ -204,15 +204,17 @@ def test_the_server_ends_soon_where_a_client_takes_no_answer(tmp_path: Path) -> 
 def test_a_call_in_flight_is_answered_at_the_end(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    with stage(tmp_path) as server, server.connect() as connection, server.connect() as other:
+    with stage(tmp_path) as server, server.connect() as connection, server.connect() as other, server.connect() as slow:
         body = json.dumps({"arguments": {"fifo": str(fifo)}}).encode()
         head = b"POST /bridge/v1/tools/wait/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
         connection.sendall(head + body)
         pipe = os.open(fifo, os.O_WRONLY)  # so it is being read
         other.sendall(GET)
         assert other.recv(1 << 16)
+        slow.sendall(CALL + BODY[:9])
         server.process.send_signal(signal.SIGTERM)
         assert received(other) == b""  # so the server is ending
+        assert received(slow).startswith(b"HTTP/1.1 408 ")  # and has waited for those who are late, as long as it does
         os.write(pipe, b"the last")
         os.close(pipe)
         assert b"the last" in received(connection)
@@ -230,8 +232,6 @@ def test_a_client_that_says_no_more_gets_its_answers_and_one_that_left_holds_no_
         waiting.sendall(head + body)
         waiting.shutdown(socket.SHUT_WR)
         pipe = os.open(fifo, os.O_WRONLY)
-        # Meanwhile it is told that the server is at it, which clients pass over.
-        assert waiting.recv(1 << 16) == b"HTTP/1.1 100 Continue\r\n\r\n"
         call = {"name": "wait", "arguments": {"fifo": str(other)}}
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode()
         head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\n"

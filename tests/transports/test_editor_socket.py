@@ -16,13 +16,16 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from support.http_service import ServiceThread
 from support.vaults import open_vault, write_vault
 from vaultwire.editor.proposals import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Position, Selection
 from vaultwire.review.reviewer import Reviewer
 from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.editors.notifications import ClientPaths
-from vaultwire.transports.editor_socket.door import TOKEN_HEADER, Bounds, EditorSocket
+from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket
+from vaultwire.transports.http_server import Endpoint, Limits
+from vaultwire.transports.http_server.websocket import WebSocketCycle
 
 TOKEN = "0a5d7c1e-7d1c-4c1c-9a5e-7d1c4c1c9a5e"
 NOTES = """
@@ -51,9 +54,9 @@ INITIALIZE = {
 
 
 class Door:
-    """A socket over a vault, on a thread of its own."""
+    """A socket over a vault, on a server of its own."""
 
-    def __init__(self, root: Path, bounds: Bounds) -> None:
+    def __init__(self, root: Path, bounds: Bounds, limits: Limits = Limits()) -> None:  # noqa: B008 - a constant
         self.root = root
         self.state = EditorState(lambda path: path.startswith("Private/"))
         self.vault = vault = open_vault(root)
@@ -63,17 +66,16 @@ class Door:
         self.bridge = Bridge(lambda: vault, ClientPaths(str(root)), self.state, self.proposals, self._open)
         listener = socket.create_server(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]
-        self._socket = EditorSocket(self.bridge, listener, TOKEN, (), self.log.append, bounds)
-        self._thread = threading.Thread(target=self._socket.run)
-        self._thread.start()
+        editors = EditorSocket(self.bridge, self.port, TOKEN, log=self.log.append, bounds=bounds)
+        limits = limits._replace(message=bounds.message)
+        self._thread = ServiceThread(editors, [Endpoint(editors, listener, websocket=WebSocketCycle)], limits)
 
     def _open(self, path: str, line: int) -> bool:
         self.opened.append((path, line))
         return True
 
     def close(self) -> None:
-        self._socket.close()
-        self._thread.join()
+        self._thread.close()
 
     def connect(self, **options: Any) -> AbstractContextManager[ClientConnection]:
         options = {"subprotocols": ["mcp"], "compression": None, **options}
@@ -391,7 +393,7 @@ def silent_client(door: Door) -> socket.socket:
 @pytest.mark.parametrize(("patience", "opcodes"), [(60.0, [0x89]), (0.1, [0x89, 0x88])])
 def test_a_client_that_is_suspended_is_waited_for(tmp_path: Path, patience: float, opcodes: list[int]) -> None:
     write_vault(tmp_path / "vault", NOTES)
-    door = Door(tmp_path / "vault", Bounds(ping=0.05, patience=patience))
+    door = Door(tmp_path / "vault", Bounds(look=0.05), Limits(ping=0.05, patience=patience))
     with silent_client(door) as client, client.makefile("rb", buffering=0) as stream:
         while stream.readline().strip():  # the answer's head
             continue
@@ -410,7 +412,7 @@ def test_a_client_that_is_suspended_is_waited_for(tmp_path: Path, patience: floa
 
 def test_a_client_that_reads_nothing_holds_up_no_other(tmp_path: Path) -> None:
     write_vault(tmp_path / "vault", NOTES)
-    door = Door(tmp_path / "vault", Bounds(ready=0.0, quiet=0.0, sending=0.2))
+    door = Door(tmp_path / "vault", Bounds(ready=0.0, quiet=0.0), Limits(stalled=0.2))
     with silent_client(door):
         (silent,) = door.bridge._peers
         silent.is_ready = True

@@ -16,7 +16,7 @@ import pytest
 from support.companion_client import PATIENCE
 from support.companion_stage import PATIENT, WATCHFUL, Stage
 from support.vaults import snapshot, write_vault
-from vaultwire.app.companion_door import CompanionDoor
+from vaultwire.app.editors import CompanionServer
 from vaultwire.config import ConfigError
 from vaultwire.editor.proposals import Decision
 from vaultwire.editor.state import NOTHING, Position, Selection
@@ -102,7 +102,7 @@ def test_a_vault_whose_path_clients_would_take_apart_is_refused(
 ) -> None:
     monkeypatch.setattr("os.pathsep", "v")  # a folder's name cannot have the real one everywhere
     with pytest.raises(ConfigError, match="contains 'v'"):
-        CompanionDoor(stage.bridge, str(tmp_path / "vault"), "Obsidian", ["gemini"])
+        CompanionServer(stage.bridge, str(tmp_path / "vault"), "Obsidian", ["gemini"])
 
 
 # ---------------------------------------------------------------------- what is told
@@ -290,7 +290,7 @@ def test_without_a_session_nobody_could_be_told(stage: Stage) -> None:
 def test_two_clients_both_see_and_each_hears_of_its_own_changes(stage: Stage) -> None:
     with stage.client() as one, stage.client() as two:
         assert (one.context(), two.context()) == ([], [])
-        assert len(stage.door.companion.clients) == 2
+        assert len(stage.door.clients) == 2
         for client, new in ((one, "one's"), (two, "two's")):
             client.call("openDiff", filePath=stage.path("Note.md"), newContent=new)
         first, second = stage.proposals.waiting
@@ -319,7 +319,7 @@ def test_a_client_that_ends_its_session_is_forgotten(stage: Stage) -> None:
         client.call("openDiff", filePath=stage.path("Note.md"), newContent="x")
         assert client.send("DELETE")[0] == 204
         assert stage.proposals.waiting == []
-        assert not stage.door.companion.clients
+        assert not stage.door.clients
 
 
 def test_a_client_whose_connection_broke_hears_what_it_missed(stage: Stage) -> None:
@@ -346,7 +346,7 @@ def test_a_client_that_comes_back_is_told_what_is_in_front_now(open_stage: Calla
     with stage.client() as client:
         assert client.context() == []
         client.hang_up()
-        while stage.door.companion.clients:  # the server notices in a moment
+        while stage.door.clients:  # the server notices in a moment
             threading.Event().wait(0.001)
         stage.state.select(Selection("Plan.md"))
         client.listen()
@@ -370,4 +370,6 @@ def test_the_end_of_the_server_is_a_rejection_and_the_end_of_the_stream(stage: S
 
 
 def test_a_door_that_was_never_opened_can_be_closed(stage: Stage) -> None:
-    CompanionDoor(stage.bridge, stage.found["workspacePath"], "Obsidian", ["gemini", "qwen"]).end()
+    service = CompanionServer(stage.bridge, stage.found["workspacePath"], "Obsidian", ["gemini", "qwen"])
+    service.endpoints[0].listener.close()
+    service.end()

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from typing import Any, Unpack
 
+    from vaultwire.app.editors import EditorServer
     from vaultwire.app.http_app import AsgiOptions, HttpApp
-    from vaultwire.app.network_config import NetworkConfig
+    from vaultwire.app.serving import NetworkConfig
     from vaultwire.protocol.revisions import Revision
     from vaultwire.server.middleware import Middleware
     from vaultwire.toolkit.registry import Description
@@ -66,36 +67,35 @@ def run_serve(
     companions: Collection[str] = (),
     on_running: Callable[[str, str], None] = lambda _vault, _page: None,
 ) -> None:
-    """Serve the vault over HTTP until told to end, as ``serve_http``.
+    """Serve the vault over HTTP until told to end, as ``NetworkServer``.
 
     ``on_editor``: also be an editor to clients on this computer; called as ``on_ready`` of ``editors.run_ide``.
     ``on_waiting``, ``companions`` and ``on_running``: as in ``editors.open_editors``.
     """
-    from contextlib import ExitStack  # noqa: PLC0415 - after the first answer of the other doors, here and below
-
+    # After the first answer of the other doors, here and below.
     from vaultwire.app.desk import announce, make_desk  # noqa: PLC0415
-    from vaultwire.app.network import serve_http  # noqa: PLC0415
+    from vaultwire.app.network import NetworkServer  # noqa: PLC0415
+    from vaultwire.app.serving import serve_all  # noqa: PLC0415
     from vaultwire.transports.http_server import Limits  # noqa: PLC0415
 
     handlers = make_handlers(config)
-    with ExitStack() as at_the_end:
-        doors = []
-        if on_editor is not None:
-            from vaultwire.app.editors import open_editors  # noqa: PLC0415 - only where it is asked for
+    editors: Sequence[EditorServer] = ()
+    if on_editor is not None:
+        from vaultwire.app.editors import open_editors  # noqa: PLC0415 - only where it is asked for
 
-            doors = open_editors(config, on_waiting, companions, on_running=on_running)
+        has_desk = network.desk
+        editors = open_editors(config, on_waiting, companions, on_running=on_running, has_desk=has_desk)
 
-        def begin(url: str, **how: bool) -> None:
-            on_ready(url, **how)
-            for door in doors:
-                at_the_end.callback(door.end)
-                door.begin()
-                assert on_editor is not None
-                on_editor(door.root, door.port, door.url, door.companion_port)
+    def tell_editors() -> None:
+        for editor in editors:
+            assert on_editor is not None
+            on_editor(editor.root, editor.port, editor.url, editor.companion_port)
 
-        desk = make_desk(config, handlers.vaults.get) if network.desk else None
-        named = None if desk is None else partial(announce, config, desk, names=network.allow_host)
-        serve_http(handlers, session_maker(config, handlers), network, begin, Limits(), (desk, named))
+    desk = make_desk(config, handlers.vaults.get) if network.desk else None
+    named = None if desk is None else partial(announce, config, desk, names=network.allow_host)
+    new_session = session_maker(config, handlers)
+    service = NetworkServer(handlers, new_session, network, on_ready, (desk, named))
+    serve_all([service, *editors], Limits(), tell_editors)
 
 
 def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions]) -> HttpApp:
@@ -105,7 +105,7 @@ def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions
     needed unless ``require_key=False``: the app cannot tell who reaches the server. Raises ConfigError.
     """
     from vaultwire.app.http_app import Address, HttpApp  # noqa: PLC0415 - only this door's own code, here and below
-    from vaultwire.app.network_config import APP_SETTINGS, make_network_config  # noqa: PLC0415
+    from vaultwire.app.serving import APP_SETTINGS, make_network_config  # noqa: PLC0415
     from vaultwire.transports import listening, observing  # noqa: PLC0415
 
     given: dict[str, Any] = {"require_key": True, "desk": False, **options}

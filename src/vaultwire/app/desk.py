@@ -1,14 +1,16 @@
-"""Composes the desk: which engine it uses for each vault, and what lists, decides and shows there. Opens no door."""
+"""Composes the desk: which engine it uses for each vault, what lists, decides and shows there, and a server of it alone."""
 
 from __future__ import annotations
 
 import os
+import socket
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from urllib.parse import urlsplit
 
 from vaultwire.app.engine import load_policy, make_policy, open_vault
-from vaultwire.config import Config
+from vaultwire.config import Config, ConfigError
 from vaultwire.desk.access import Access, desk_folder, new_code
 from vaultwire.desk.http_endpoint import PATH, DeskEndpoint
 from vaultwire.desk.running import Announcement, Running, find
@@ -72,6 +74,9 @@ def _make_glance(config: Config, vault: Vault) -> Glance:
     return Glance(vault, reads)
 
 
+# ---------------------------------------------------------------------- where it is
+
+
 def announce(config: Config, desk: DeskEndpoint, url: str, names: Sequence[str] = ()) -> Announcement:
     """Return what makes ``vaultwire desk`` find a server at this URL; ``names`` are the names that the person gave it."""
     running = Running(desk.access.server, _local_url(url, names), tuple(config.vaults.values()))
@@ -81,7 +86,7 @@ def announce(config: Config, desk: DeskEndpoint, url: str, names: Sequence[str] 
 def new_link(config: Config) -> str | None:
     """Return a link that opens the desk of a running server once, None if none serves these vaults. Raises OSError."""
     running = find(desk_folder(config.state), list(config.vaults.values()))
-    return None if running is None else link_to(config, running.server, running.url)
+    return None if running is None else _link_to(config, running.server, running.url)
 
 
 def is_served(config: Config) -> bool:
@@ -89,7 +94,7 @@ def is_served(config: Config) -> bool:
     return find(desk_folder(config.state), list(config.vaults.values())) is not None
 
 
-def link_to(config: Config, server: str, url: str) -> str:
+def _link_to(config: Config, server: str, url: str) -> str:
     """Return a link that opens the desk of a server once, within ten minutes. Raises OSError."""
     return f"{url}{PATH}/enter?code={new_code(desk_folder(config.state), server)}"
 
@@ -103,3 +108,104 @@ def _local_url(url: str, names: Sequence[str]) -> str:
     elif host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
         host = "localhost" if parts.scheme == "https" else "127.0.0.1"
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{parts.port}"
+
+
+# ---------------------------------------------------------------------- a port of its own
+
+
+class DeskServer:
+    """The desk alone, at a port of this computer: for ``vaultwire desk``, and beside the editors' socket."""
+
+    def __init__(self, config: Config, get_vault: Callable[[str], Vault], port: int | None = None) -> None:
+        """``get_vault`` returns the run's engine of a vault, by the name that the run gives it.
+
+        ``port``: 0 for any free one, None for the one that the last desk of these vaults had, if it is free. Raises
+        ConfigError.
+        """
+        from vaultwire.desk.running import LastPort  # noqa: PLC0415 - servers that have a desk need none of this
+        from vaultwire.transports import guard, http_server, listening, observing  # noqa: PLC0415
+        from vaultwire.trust.limits import MAX_MESSAGE_BYTES  # noqa: PLC0415
+
+        self._config = config
+        self._desk = make_desk(config, get_vault)
+        last = LastPort(desk_folder(config.state), list(config.vaults.values()))
+        listener = _listen(last.load() if port is None else port, may_differ=port is None)
+        if port is None:
+            last.save(listener.getsockname()[1])
+        self._url = listening.url(listener, tls=False)
+        self._announcement = announce(config, self._desk, self._url)
+        door = guard.Door("desk", PATH, self._desk, MAX_MESSAGE_BYTES, needs_key=False)
+        names = listening.names(listener)
+        rules = guard.Rules(names, any_address=False, origins=(), key_required=False, owner=lambda _: None)
+        observer = observing.Observer(log_json=False, metrics=False)
+        self.endpoints = [http_server.Endpoint(guard.Guard([door], rules, observer), listener)]
+
+    def begin(self) -> None:
+        """Have ``vaultwire desk`` find it."""
+        self._announcement.begin()
+
+    async def stop(self) -> None:
+        """End all pages."""
+        self._desk.close()
+
+    def end(self) -> None:
+        """Be found no more."""
+        self._announcement.end()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the person has the page open."""
+        return self._desk.is_open
+
+    def new_link(self) -> str:
+        """Return a link that opens the desk once, within ten minutes. Raises OSError."""
+        return _link_to(self._config, self._desk.access.server, self._url)
+
+
+def run_desk(config: Config, port: int | None, on_ready: Callable[[str], None]) -> None:
+    """Serve the desk of these vaults until told to end.
+
+    ``port``: as for ``DeskServer``. ``on_ready`` is called with a link to the desk. Raises ConfigError, OSError.
+    """
+    from vaultwire.app.serving import serve_all  # noqa: PLC0415 - not for those who only ask for a link
+    from vaultwire.transports.http_server import Limits  # noqa: PLC0415
+
+    vaults = OwnVaults(config)
+    service = DeskServer(config, vaults.get, port)
+    try:
+        serve_all([service], Limits(grace=5), lambda: on_ready(service.new_link()))
+    finally:
+        vaults.close()
+
+
+class OwnVaults:
+    """The vaults of one command that serves by itself, by name: opened when they are first used, and not watched."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._loaded = load_policy(config)
+        self._opening = threading.Lock()
+        self._opened: dict[str, Vault] = {}
+
+    def get(self, name: str) -> Vault:
+        """Return a vault, opened once."""
+        with self._opening:
+            if name not in self._opened:
+                self._opened[name] = open_vault(self._config.for_vault(name), (), self._loaded)
+            return self._opened[name]
+
+    def close(self) -> None:
+        """Close the vaults that were opened."""
+        for vault in self._opened.values():
+            vault.close()
+
+
+def _listen(port: int, *, may_differ: bool) -> socket.socket:
+    from vaultwire.transports import listening  # noqa: PLC0415 - as above
+
+    try:
+        return listening.bind("127.0.0.1", port)
+    except listening.StartError as error:
+        if may_differ and port:
+            return _listen(0, may_differ=False)
+        raise ConfigError(str(error)) from None

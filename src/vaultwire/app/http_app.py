@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vaultwire.app.network_config import NetworkConfig
+    from vaultwire.app.serving import NetworkConfig
     from vaultwire.config import Options
     from vaultwire.desk.http_endpoint import DeskEndpoint
     from vaultwire.protocol.revisions import Revision

@@ -7,13 +7,11 @@ import json
 import os
 import re
 import shlex
-import signal
 import sys
-import threading
 from urllib.parse import urlsplit
 
 from vaultwire import app, distribution, installation
-from vaultwire.app.network_config import NetworkConfig, make_network_config
+from vaultwire.app.serving import NetworkConfig, make_network_config
 from vaultwire.cli import editors, run_options, stdio
 from vaultwire.cli.command import HISTORY, SERVERS, command
 from vaultwire.cli.terminal import complain, say, say_data
@@ -536,10 +534,6 @@ def read_key(path: str) -> str:
 
 # ---------------------------------------------------------------------- desk
 
-_STOPS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # those that the system has
-# On Windows a wait without a timeout does not notice signals.
-_WAIT_SECONDS = 0.5
-
 
 def _add_desk(parser: argparse.ArgumentParser) -> None:
     run_options.add_vault(parser)
@@ -564,7 +558,7 @@ def _add_desk(parser: argparse.ArgumentParser) -> None:
 )
 def desk(options: argparse.Namespace) -> int:
     """Open the desk and return the exit code. Raises ConfigError."""
-    from vaultwire.app.desk import new_link  # noqa: PLC0415 - an HTTP server, which no other command should load
+    from vaultwire.app.desk import new_link, run_desk  # noqa: PLC0415 - an HTTP server, which no other command should load
 
     if options.sign_out:
         return _sign_out()
@@ -572,32 +566,12 @@ def desk(options: argparse.Namespace) -> int:
     try:
         link = new_link(config) if options.port is None else None
         if link is None:
-            return _serve_desk(config, options)
+            run_desk(config, options.port, lambda link: _show_link(link, options, is_served=False))
+            return 0
     except OSError as error:
         complain(f"cannot use the state folder {config.state}: {error.strerror}")
         return 1
     _show_link(link, options, is_served=True)
-    return 0
-
-
-def _serve_desk(config: Config, options: argparse.Namespace) -> int:
-    from vaultwire.app.desk_door import DeskDoor  # noqa: PLC0415 - as above
-    from vaultwire.app.own_vaults import OwnVaults  # noqa: PLC0415
-
-    ended = threading.Event()
-    vaults = OwnVaults(config)
-    door = DeskDoor(config, vaults.get, options.port)
-    for name in _STOPS:
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda *_: ended.set())
-    try:
-        door.begin()
-        _show_link(door.new_link(), options, is_served=False)
-        while not ended.wait(_WAIT_SECONDS):
-            continue
-    finally:
-        door.end()
-        vaults.close()
     return 0
 
 

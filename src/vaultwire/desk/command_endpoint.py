@@ -1,7 +1,6 @@
 """The endpoint of ``vaultwire mention`` and ``select`` on the editors' port. The plugin has its own endpoint.
 
-A command is one request. It is a GET, because the WebSocket library answers nothing else. No web page can send it: it needs
-a header, and a request with an Origin is refused.
+A command is one request. No web page can send it: it needs a header, and a request with an Origin is refused.
 """
 
 from __future__ import annotations
@@ -9,15 +8,10 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Callable, Collection
-from http import HTTPStatus
-from urllib.parse import parse_qs, urlsplit
-
-from websockets.http11 import Request, Response
-from websockets.sync.server import ServerConnection
 
 from vaultwire.desk.command_api import KEY_HEADER, NOBODY, PATH, PRIVATE, SENT
-from vaultwire.desk.websocket_answers import answer
 from vaultwire.editor.state import EditorState, Mention, select_lines
+from vaultwire.transports.editor_socket import Answer, Opening
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_lookup import subpath_of
 from vaultwire.vault.vault import Vault
@@ -52,28 +46,21 @@ class CommandEndpoint:
         self._clients = clients
         self._watchers = watchers
 
-    def admit(self, request: Request) -> Response | None:
+    def answer(self, opening: Opening) -> Answer:
         """Carry out a command; return JSON with ``outcome`` and ``path``, or with ``message`` for an error."""
-        where = urlsplit(request.path)
-        secrets = request.headers.get_all(KEY_HEADER)
-        if "Origin" in request.headers or where.path != PATH:
-            return answer(HTTPStatus.FORBIDDEN, "This is for vaultwire's own commands.\n")
+        secrets = opening.values(KEY_HEADER)
+        if opening.values("origin") or opening.path != PATH:
+            return Answer(403, "This is for vaultwire's own commands.\n")
         if len(secrets) != 1 or not hmac.compare_digest(secrets[0].encode(), self._token):
-            return answer(HTTPStatus.UNAUTHORIZED, f"Missing or wrong {KEY_HEADER}\n")
-        command = {name: values[0] for name, values in parse_qs(where.query).items()}
+            return Answer(401, f"Missing or wrong {KEY_HEADER}\n")
+        command = {name: values[0] for name, values in opening.query.items()}
         try:
             mention, outcome = self._carry_out(command)
         except VaultError as error:
-            return _json_answer(HTTPStatus.BAD_REQUEST, message=_to_text(error))
+            return _json_answer(400, message=_to_text(error))
         except ValueError as error:
-            return _json_answer(HTTPStatus.BAD_REQUEST, message=str(error))
-        return _json_answer(
-            HTTPStatus.OK, path=mention.path, first=mention.first_line, last=mention.last_line, outcome=outcome
-        )
-
-    def serve(self, connection: ServerConnection) -> None:
-        """Close the WebSocket: this endpoint has none."""
-        connection.close()
+            return _json_answer(400, message=str(error))
+        return _json_answer(200, path=mention.path, first=mention.first_line, last=mention.last_line, outcome=outcome)
 
     def _carry_out(self, command: dict[str, str]) -> tuple[Mention, str]:
         """Return the mention and the outcome. Raises VaultError, and ValueError for a wrong command."""
@@ -123,5 +110,5 @@ def _line_number(command: dict[str, str], name: str) -> int:
     return int(text)
 
 
-def _json_answer(status: HTTPStatus, **values: str | int) -> Response:
-    return answer(status, json.dumps(values), "application/json")
+def _json_answer(status: int, **values: str | int) -> Answer:
+    return Answer(status, json.dumps(values), "application/json")

@@ -17,24 +17,17 @@ A plugin ignores a type that it does not know. A new type therefore needs no oth
 
 from __future__ import annotations
 
-import contextlib
 import hmac
 import json
 import threading
 from collections.abc import Callable, Collection, Hashable
-from http import HTTPStatus
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, urlsplit
-
-from websockets.exceptions import ConnectionClosed
-from websockets.http11 import Request, Response
-from websockets.sync.server import ServerConnection
 
 from vaultwire.desk.command_endpoint import send_mention
 from vaultwire.desk.vaults import READ_ONLY, WRITING
-from vaultwire.desk.websocket_answers import answer
 from vaultwire.editor.state import EditorState, Mention, Position, Selection
 from vaultwire.review.reviewer import Reviewer
+from vaultwire.transports.editor_socket import Answer, Opening, WebSocket
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import POLICY_DENIED, VaultError
 
@@ -178,67 +171,61 @@ class PluginEndpoint:
         self._state = state
         self._review = review
         self._lock = threading.Lock()
-        self._connections: list[ServerConnection] = []
+        self._plugins: list[WebSocket] = []
         self._token, self._answer = secrets
         self._clients = clients
         self._watchers = watchers
         self._on_gone = on_gone
         self.origins: Collection[str] = (OBSIDIAN,)
         self._telling = threading.Lock()  # so that the latest state is sent last
-        self._told: dict[ServerConnection, str] = {}  # what each plugin was told last of what is shared
-        self._listed: dict[ServerConnection, dict[str, Any]] = {}  # and of the items
+        self._told: dict[WebSocket, str] = {}  # what each plugin was told last of what is shared
+        self._listed: dict[WebSocket, dict[str, Any]] = {}  # and of the items
 
     @property
     def is_open(self) -> bool:
         """Whether a plugin is connected. It shows changes, and knows better than files what the person sees."""
-        return bool(self._connections)
+        return bool(self._plugins)
 
     def open(self, path: str, line: int) -> bool:
         """Show a file at a line (from 1; 0 for anywhere); False if no plugin is connected."""
-        plugins = list(self._connections)
+        plugins = list(self._plugins)
         return bool(plugins) and _send(plugins[-1], type="open", path=path, line=line)
 
-    def admit(self, request: Request) -> Response | None:
+    def admit(self, opening: Opening) -> Answer | None:
         """Return the refusal of a request, None to accept the plugin."""
-        where = urlsplit(request.path)
-        secret = parse_qs(where.query).get("key", [""])[0]
-        if where.path != PATH or request.headers.get_all("Origin") not in [[origin] for origin in self.origins]:
-            return answer(HTTPStatus.FORBIDDEN, "This is for vaultwire's plugin in Obsidian.\n")
+        secret = opening.query.get("key", [""])[0]
+        if opening.path != PATH or opening.values("origin") not in [[origin] for origin in self.origins]:
+            return Answer(403, "This is for vaultwire's plugin in Obsidian.\n")
         if not hmac.compare_digest(secret.encode(), self._token.encode()):
-            return answer(HTTPStatus.UNAUTHORIZED, "Missing or wrong key\n")
+            return Answer(401, "Missing or wrong key\n")
         return None
 
-    def serve(self, connection: ServerConnection) -> None:
-        """Serve one plugin until it disconnects. The proposals stay: the person also has the page."""
-        if not _send(connection, type="hello", version=VERSION, answer=self._answer):
-            return
+    def join(self, plugin: WebSocket) -> None:
+        """Begin to serve a plugin."""
+        _send(plugin, type="hello", version=VERSION, answer=self._answer)
         with self._lock:
-            self._connections.append(connection)
-        try:
-            self.tell_items()
-            for said in connection:
-                if isinstance(said, str):
-                    self._receive(connection, said)
-        except ConnectionClosed:
-            return
-        finally:
-            with self._lock:
-                self._connections.remove(connection)
-            with self._telling:
-                self._told.pop(connection, None)
-                self._listed.pop(connection, None)
-            self._on_gone()
+            self._plugins.append(plugin)
+        self.tell_items()
+
+    def leave(self, plugin: WebSocket) -> None:
+        """Forget a plugin that has disconnected. The proposals stay: the person also has the page."""
+        with self._lock:
+            self._plugins.remove(plugin)
+        with self._telling:
+            self._told.pop(plugin, None)
+            self._listed.pop(plugin, None)
+        self._on_gone()
 
     def tell_items(self) -> None:
         """Tell the plugins the latest items, if they have changed, by whatever process."""
-        if not self._connections:
+        if not self._plugins:
             return
         with self._telling:
             try:
                 items = self._review.items()
             except (OSError, VaultError):  # the next look tries again
                 return
-            for plugin in list(self._connections):
+            for plugin in list(self._plugins):
                 if self._listed.get(plugin) is not items:
                     self._listed[plugin] = items
                     _send(plugin, **items)
@@ -248,32 +235,28 @@ class PluginEndpoint:
         with self._telling:
             clients = [*self._clients(), *self._watchers()]
             shared = json.dumps({"type": "shared", "clients": clients, "path": self._state.selection.path})
-            for plugin in list(self._connections):
+            for plugin in list(self._plugins):
                 if self._told.get(plugin) != shared:
                     self._told[plugin] = shared
-                    with contextlib.suppress(ConnectionClosed):
-                        plugin.send(shared)
+                    plugin.send(shared)
 
-    def _receive(self, connection: ServerConnection, said: str) -> None:
-        seen = parse_message(said)
+    def receive(self, plugin: WebSocket, message: str | bytes) -> None:
+        """Handle a plugin's message."""
+        seen = parse_message(message) if isinstance(message, str) else None
         if isinstance(seen, Seen):
             self._state.open_tabs(seen.tabs)
             self._state.select(seen.selection)
             self.tell_shared()
         elif isinstance(seen, Mention):
-            _send(connection, type="mentioned", outcome=send_mention(self._state, seen, self._clients))
+            _send(plugin, type="mentioned", outcome=send_mention(self._state, seen, self._clients))
         elif seen is not None and (answered := self._review.answer(seen)) is not None:
-            _send(connection, **answered)
+            _send(plugin, **answered)
             if answered["type"] == "decided":
                 self.tell_items()
 
 
-def _send(connection: ServerConnection, **message: Any) -> bool:
-    try:
-        connection.send(json.dumps(message))
-    except ConnectionClosed:
-        return False
-    return True
+def _send(plugin: WebSocket, **message: Any) -> bool:
+    return plugin.send(json.dumps(message))
 
 
 def parse_message(said: str) -> Seen | Mention | dict[str, Any] | None:

@@ -20,6 +20,9 @@ MAX_ATTACHMENT_BYTES = 5 * 1024 * 1024
 # stdio, which has one client: here each of many clients may send so much.
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
+# A message over the editors' WebSocket, in either direction: a note of the largest size, also as JSON that escapes much of it.
+MAX_EDITOR_MESSAGE_BYTES = 40 * 1024 * 1024
+
 # Calls in flight on one server, for all clients together. A batch has up to 1000 calls, and there are fewer connections. Only
 # a client that disconnects from its calls and sends more reaches this.
 MAX_CALLS = 1200

@@ -159,8 +159,7 @@ def _run(options: argparse.Namespace, work: Callable[[Reviewer], int], *, writes
 
 
 def _with_reviewer(config: Config, work: Callable[[Reviewer], int], *, writes: bool = False) -> int:
-    from vaultwire.app.desk import desk_vaults  # noqa: PLC0415 - as above
-    from vaultwire.app.own_vaults import OwnVaults  # noqa: PLC0415 - as above
+    from vaultwire.app.desk import OwnVaults, desk_vaults  # noqa: PLC0415 - as above
 
     with closing(OwnVaults(config)) as opened:
         vaults = desk_vaults(config, opened.get)

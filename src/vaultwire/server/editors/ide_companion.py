@@ -232,6 +232,8 @@ class Companion:
 
     def close(self) -> None:
         """Withdraw all diffs, and end ``run``."""
+        if self._ended:
+            return
         self._end_listening()
         for client in self._connected():
             self._bridge.proposals.withdraw(client)

@@ -1,11 +1,11 @@
-"""An ASGI server for HTTP/1.1. Not what is answered (the app), nor where to listen (``listening``).
+"""An ASGI server for HTTP/1.1 and WebSockets. Not what is answered (the app), nor where to listen (``listening``).
 
-The parser is httptools'. Everything beyond one request and its answer is decided here, because only here are there bytes:
-how slowly a client may send and read, how much may come before it is understood, and how all of it ends. The server never
-switches to another protocol.
+Everything beyond one request and its answer is decided here, because only here are there bytes: how slowly a client may send
+and read, how much may come before it is understood, and how all of it ends. ``connection`` is one connection, ``server`` all
+of them; ``websocket`` is loaded by those that serve one.
 """
 
-from vaultwire.transports.http_server.server import run, run_beside
-from vaultwire.transports.http_server.settings import Endpoint, Limits
+from vaultwire.transports.http_server.connection import Endpoint, Limits
+from vaultwire.transports.http_server.server import run
 
-__all__ = ["Endpoint", "Limits", "run", "run_beside"]
+__all__ = ["Endpoint", "Limits", "run"]

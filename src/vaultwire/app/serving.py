@@ -1,12 +1,16 @@
-"""The settings of the network doors of one run, checked. The settings of all doors are ``config``'s."""
+"""What a run serves on its ports: the settings of the network, checked, and one HTTP server for all of its services."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from vaultwire.config import Config, ConfigError, keys_folder
 from vaultwire.transports.listening import MAX_PORT
 from vaultwire.trust.tokens import Trusted
+
+if TYPE_CHECKING:
+    from vaultwire.transports.http_server import Endpoint, Limits
 
 
 class NetworkConfig(NamedTuple):
@@ -37,7 +41,7 @@ APP_SETTINGS = frozenset(NetworkConfig._fields) - {"keys", "host", "port", "tls_
 
 
 def make_network_config(config: Config, **options: Any) -> NetworkConfig:
-    """Return the settings of the network doors; ``options`` are NetworkConfig's fields. Raises ConfigError."""
+    """Return the settings of the network; ``options`` are NetworkConfig's fields. Raises ConfigError."""
     for name in ("allow_host", "allow_origin"):
         given = options.get(name, ())
         options[name] = (given,) if isinstance(given, str) else tuple(given)
@@ -54,3 +58,40 @@ def make_network_config(config: Config, **options: Any) -> NetworkConfig:
         if not scheme or not separator or not rest or any(character in rest for character in "/@ *"):
             raise ConfigError(f"--allow-origin takes a page's origin such as https://example.org, got {origin!r}")
     return network._replace(allow_origin=tuple(map(str.lower, network.allow_origin)))  # as browsers spell them
+
+
+class Served(Protocol):
+    """Something that is served at ports of its own, on the server of the run."""
+
+    @property
+    def endpoints(self) -> Sequence[Endpoint]:
+        """Where it is served."""
+
+    def begin(self) -> None:
+        """Begin, once connections are accepted. On the event loop. Raises ConfigError."""
+
+    async def stop(self) -> None:
+        """End what would never end by itself, once no more connections are accepted. On the event loop."""
+
+    def end(self) -> None:
+        """End, once all connections are closed. Also if it never began."""
+
+
+def serve_all(services: Sequence[Served], limits: Limits, on_ready: Callable[[], None] = lambda: None) -> None:
+    """Serve until told to end. ``on_ready`` is called once all have begun. Raises what their ``begin`` raises."""
+    from vaultwire.transports import http_server  # noqa: PLC0415 - not for those who only read settings
+
+    def begin(_stop: Callable[[], None]) -> None:
+        for service in services:
+            service.begin()
+        on_ready()
+
+    async def stop() -> None:
+        for service in services:
+            await service.stop()
+
+    try:
+        http_server.run([endpoint for service in services for endpoint in service.endpoints], begin, stop, limits)
+    finally:
+        for service in services:
+            service.end()

@@ -1,1 +1,0 @@
-"""The editors' WebSocket: ``door`` decides who may connect, ``listener`` how connections open and close."""
