@@ -30,16 +30,22 @@ from bench.report import aligned, number  # noqa: E402
 from vaultwire.markdown.parse import parse_note  # noqa: E402
 from vaultwire.vault.errors import VaultError  # noqa: E402
 from vaultwire.vault.search.matching import Match, Matcher  # noqa: E402
+from vaultwire.vault.search.note_parts import searchable_text  # noqa: E402
 from vaultwire.vault.search.query import Query, parse_query  # noqa: E402
-from vaultwire.vault.search.searchable import searchable_text  # noqa: E402
 
 _PAGE = 1000
 _MOST_SECONDS_BUILD = 600.0
 _REGEX_SECONDS = 600.0  # of the look into each note
 _LISTS: list[tuple[str, dict[str, Any]]] = [
-    *(("list_notes", {}), ("recent_notes", {}), ("list_tags", {}), ("list_properties", {}), ("list_tasks", {})),
-    *(("list_tasks", {"status": "any"}), ("vault_stats", {}), ("find_notes", {}), ("check_notes", {"limit": 1000})),
-    *(("graph", {"what": what}) for what in ("orphans", "hubs", "dead_ends", "unresolved")),
+    *(
+        ("list_notes", {}),
+        ("find_notes", {"sort": "modified"}),
+        ("vault_overview", {"what": "tags"}),
+        ("vault_overview", {"what": "properties"}),
+        ("list_tasks", {}),
+    ),
+    *(("list_tasks", {"status": "any"}), ("vault_overview", {}), ("find_notes", {}), ("check_notes", {"limit": 1000})),
+    *(("list_links", {"what": what}) for what in ("orphans", "hubs", "dead_ends", "unresolved")),
 ]
 _LIST_CALLS = 10
 
@@ -106,16 +112,21 @@ class Run:
             name = Path(path).stem
             self._call("find_notes by name", "find_notes", {"name": name}, name)
             self._call("find_notes by mistyped name", "find_notes", {"name": name[1:] or name}, name)
-            for tool in ("get_outline", "list_links", "list_backlinks"):
-                self._call(tool, tool, {"path": path}, path)
+            self._call("read_note outline", "read_note", {"path": path, "part": "outline"}, path)
+            for what in ("out", "in"):
+                self._call(f"list_links {what}", "list_links", {"path": path, "what": what}, path)
         self._compare_lists()
 
     def _compare_lists(self) -> None:
         notes = [parsed(self.texts[path]) for path in self.paths]
         spellings = [{tag.casefold() for tag in note.tags} for note in notes]
         counts = Counter(above for tags in spellings for above in {part for tag in tags for part in _with_above(tag)})
-        found = {tag["tag"].casefold(): tag["notes"] for page in self._pages("list_tags", "tags") for tag in page}
-        self._expect("list_tags", found, dict(counts))
+        found = {
+            tag["tag"].casefold(): tag["notes"]
+            for page in self._pages("vault_overview", "tags", what="tags")
+            for tag in page
+        }
+        self._expect("vault_overview tags", found, dict(counts))
         tasks = sum(len(note.tasks) for note in notes)
         self._expect("list_tasks any", self._session.call("list_tasks", {"status": "any"}).data, {"total": tasks})
         for tag in self._chance.sample(sorted(counts), min(_LIST_CALLS, len(counts))):
@@ -129,8 +140,8 @@ class Run:
             reason = f"{len(different)} of {len(expected)} differ: {name!r} {different[name]}, not {expected[name]}"
             self.samples.fail(row, f"WRONG: {reason}")
 
-    def _pages(self, tool: str, key: str) -> Iterator[list[dict[str, Any]]]:
-        arguments: dict[str, Any] = {"limit": _PAGE}
+    def _pages(self, tool: str, key: str, **asked: str) -> Iterator[list[dict[str, Any]]]:
+        arguments: dict[str, Any] = {"limit": _PAGE, **asked}
         while True:
             reply = self._session.call(tool, arguments, 600)
             if reply.data is None:
@@ -138,7 +149,7 @@ class Run:
             yield reply.data[key]
             if "next_cursor" not in reply.data:
                 return
-            arguments = {"limit": _PAGE, "cursor": reply.data["next_cursor"]}
+            arguments = {"limit": _PAGE, **asked, "cursor": reply.data["next_cursor"]}
 
     def _call(self, row: str, tool: str, arguments: dict[str, Any], what: str) -> Reply:
         reply = self._session.call(tool, arguments)

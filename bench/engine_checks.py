@@ -18,10 +18,10 @@ def measure_checks(session: Session, vault: Path, samples: EngineSamples) -> Non
     (vault / SCRATCH).mkdir(exist_ok=True)
     paths = [f"{SCRATCH}/Faulty {number}.md" for number in range(2)]
     session.call("write_note", {"path": paths[0], "content": "See [[Xq nowhere]].\n", "mode": "overwrite"})
-    session.call("get_outline", {"path": paths[0]})
+    session.call("read_notes", {"paths": [paths[0]], "part": "outline"})
     _measure(session, COLD, paths[:1], samples)
     session.call("write_note", {"path": paths[1], "content": "See [[Xq nowhere else]].\n", "mode": "overwrite"})
-    session.call("get_outline", {"path": paths[1]})
+    session.call("read_notes", {"paths": [paths[1]], "part": "outline"})
     _measure(session, CHANGED, paths, samples)
     _measure(session, SAME, paths, samples)
     for path in paths:

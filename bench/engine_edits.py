@@ -61,18 +61,20 @@ def _measure_renames(server: Server, folder: Path, samples: Samples) -> None:
     for number in range(BACKLINKS):
         (folder / f"Linking {number}.md").write_text(f"{_BODY}See [[{names[0]}]].\n", encoding="utf-8")
     deadline = time.monotonic() + 60
-    while server.call("list_backlinks", {"path": f"{SCRATCH}/{names[0]}.md", "limit": 1})["total"] < BACKLINKS:
+    while (
+        server.call("list_links", {"path": f"{SCRATCH}/{names[0]}.md", "limit": 1, "what": "in"})["total"] < BACKLINKS
+    ):
         if time.monotonic() > deadline:
             raise RuntimeError("the notes with links were not found")
     for number in range(_RENAMES):
         old, new = names[number % 2], names[1 - number % 2]
-        arguments = {"path": f"{SCRATCH}/{old}.md", "to": f"{SCRATCH}/{new}.md"}
+        arguments = {"paths": [f"{SCRATCH}/{old}.md"], "to": f"{SCRATCH}/{new}.md"}
         # This call applies the rename before it to the index, so that the next one does not have to.
-        server.call("list_backlinks", {"path": f"{SCRATCH}/{old}.md", "limit": 1})
+        server.call("list_links", {"path": f"{SCRATCH}/{old}.md", "limit": 1, "what": "in"})
         before = time.perf_counter()
-        server.call("move_note", {**arguments, "dry_run": True})
+        server.call("move_notes", {**arguments, "dry_run": True})
         planned = time.perf_counter()
-        moved = server.call("move_note", arguments)
+        moved = server.call("move_notes", arguments)
         done = time.perf_counter()
         if moved["links"] != BACKLINKS:
             raise RuntimeError(f"{moved['links']} links were rewritten, not {BACKLINKS}")

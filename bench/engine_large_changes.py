@@ -42,22 +42,22 @@ def _in_text(pattern: str) -> Callable[[str, str], int]:
 CHANGES = [
     LargeChange(
         "a folder of a tenth of the notes moves",
-        "move_note",
-        {"path": f"{MOVED_FOLDER}/", "to": _MOVED_TO},
+        "move_notes",
+        {"paths": [f"{MOVED_FOLDER}/"], "to": _MOVED_TO},
         _in_path(MOVED_FOLDER),
         _in_path(_MOVED_TO),
     ),
     LargeChange(
         "a property of 70 % of the notes is renamed",
-        "rename_property",
-        {"old": COMMON_PROPERTY, "new": _NEW_PROPERTY},
+        "rename",
+        {"what": "property", "old": COMMON_PROPERTY, "new": _NEW_PROPERTY},
         _in_text(rf"^{COMMON_PROPERTY}: "),
         _in_text(rf"^{_NEW_PROPERTY}: "),
     ),
     LargeChange(
         "a tag of 70 % of the notes is renamed",
-        "rename_tag",
-        {"old": COMMON_TAG, "new": _NEW_TAG},
+        "rename",
+        {"what": "tag", "old": COMMON_TAG, "new": _NEW_TAG},
         _in_text(rf"^  - {COMMON_TAG}$"),
         _in_text(rf"^  - {_NEW_TAG}$"),
     ),
@@ -93,7 +93,7 @@ def measure_large_change(
     left, made = _count(change, vault)
     if (left, made) != (0, expected):
         samples.fail(row, f"WRONG: {made} of {expected} places are changed, {left} are as before")
-    undo = session.call_and_search("undo_change", {"change": done.reply.data["change"]}, queries, _MOST_SECONDS)
+    undo = session.call_and_search("undo_changes", {"changes": [done.reply.data["change"]]}, queries, _MOST_SECONDS)
     _take(row, "undo", undo.reply, files, samples)
     if undo.reply.data is None:
         samples.fail(row, f"its undo failed: {undo.reply.error}")

@@ -85,7 +85,7 @@ def _measure_next_page(session: Session, corpus: Corpus, samples: EngineSamples)
 def _measure_after_change(session: Session, each: List, number: int, samples: EngineSamples) -> None:
     path = f"{SCRATCH}/Changed before lists.md"
     session.call("write_note", {"path": path, "content": f"{each.row} {number}\n", "mode": "overwrite"})
-    session.call("get_outline", {"path": path})  # the index has the change now
+    session.call("read_notes", {"paths": [path], "part": "outline"})  # the index has the change now
     reply = session.call(each.tool, each.arguments[0])
     samples.take("list after a change ms", each.row, reply.seconds * 1e3)
     if reply.data is None:
@@ -111,23 +111,29 @@ def _lists(corpus: Corpus, facts: Facts) -> list[List]:
             lambda _, data: _is_page(data, below),
         ),
         List(
-            "recent_notes",
-            "recent_notes",
-            same,
+            "find_notes, the latest",
+            "find_notes",
+            [{"sort": "modified"}] * _CALLS,
             lambda _, data: data["total"] == len(paths) and _paths(data) == recent[: len(_paths(data))],
         ),
-        List("list_tags", "list_tags", same, lambda _, data: _are_tags(data, facts), after_changes=True),
         List(
-            "list_properties",
-            "list_properties",
-            same,
+            "tags",
+            "vault_overview",
+            [{"what": "tags"}] * _CALLS,
+            lambda _, data: _are_tags(data, facts),
+            after_changes=True,
+        ),
+        List(
+            "properties",
+            "vault_overview",
+            [{"what": "properties"}] * _CALLS,
             lambda _, data: {each["name"]: each["notes"] for each in data["properties"]} == facts.properties,
             after_changes=True,
         ),
         List(
-            "list_properties, values of one",
-            "list_properties",
-            [{"name": "status"}] * _CALLS,
+            "values of a property",
+            "vault_overview",
+            [{"what": "values", "name": "status"}] * _CALLS,
             lambda _, data: {each["value"]: each["notes"] for each in data["values"]} == facts.statuses,
         ),
         List("list_tasks", "list_tasks", same, lambda _, data: _are_tasks(data, facts), after_changes=True),
@@ -152,24 +158,30 @@ def _lists(corpus: Corpus, facts: Facts) -> list[List]:
             by_tag,
             lambda arguments, data: _has_tag(data, facts.tagged.get(arguments["tags"][0].lower(), set())),
         ),
-        List("vault_stats", "vault_stats", same, lambda _, data: _are_stats(data, facts, corpus), after_changes=True),
+        List(
+            "the vault in numbers",
+            "vault_overview",
+            same,
+            lambda _, data: _are_stats(data["stats"], facts, corpus),
+            after_changes=True,
+        ),
         List(
             "graph orphans",
-            "graph",
+            "list_links",
             [{"what": "orphans"}] * _CALLS,
             lambda _, data: _is_page(data, facts.orphans, "files"),
             after_changes=True,
         ),
         List(
             "graph hubs",
-            "graph",
+            "list_links",
             [{"what": "hubs"}] * _CALLS,
             lambda _, data: _is_page(data, [path for _, path in hubs], "files"),
             after_changes=True,
         ),
         List(
             "graph dead ends",
-            "graph",
+            "list_links",
             [{"what": "dead_ends"}] * _CALLS,
             lambda _, data: _is_page(data, facts.dead_ends, "files"),
             after_changes=True,
@@ -189,7 +201,7 @@ def _failing(corpus: Corpus) -> list[List]:
     calls: list[tuple[str, str, list[Arguments], str]] = [
         ("a note that is not there", "read_note", [{"path": name} for name in none], "FILE_NOT_FOUND"),
         ("a mistyped name", "read_note", [{"path": name} for name in typed], "FILE_NOT_FOUND"),
-        ("an attachment", "get_outline", [{"path": f"{name}.png"} for name in none], "FILE_NOT_FOUND"),
+        ("an attachment", "read_note", [{"path": f"{name}.png"} for name in none], "FILE_NOT_FOUND"),
         ("links of a note", "list_links", [{"path": name} for name in none], "FILE_NOT_FOUND"),
         ("a change of a note", "set_properties", [{"path": name, "set": {"a": 1}} for name in none], "FILE_NOT_FOUND"),
         ("a heading", "read_note", [{"path": note.path, "section": none[0]} for note in notes], "SECTION_NOT_FOUND"),

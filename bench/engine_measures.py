@@ -222,11 +222,14 @@ class EngineBench:
     def _measure_structure(self, session: Session) -> None:
         chance = random.Random(0)  # noqa: S311 - the same notes in every run
         notes = [{"path": path} for path in chance.sample(self.corpus.paths, _TIMED)]
-        for tool in ("list_backlinks", "get_outline"):
-            for reply in session.calls(tool, notes * _ROUNDS, _MOST_SECONDS):
-                self.samples.take(f"{tool} ms", COMMAND, reply.seconds * 1e3)
+        for kind, tool, more in (
+            ("backlinks", "list_links", {"what": "in"}),
+            ("outline", "read_note", {"part": "outline"}),
+        ):
+            for reply in session.calls(tool, [note | more for note in notes] * _ROUNDS, _MOST_SECONDS):
+                self.samples.take(f"{kind} ms", COMMAND, reply.seconds * 1e3)
                 if reply.data is None:
-                    self.samples.fail(tool, f"failed: {reply.error}")
+                    self.samples.fail(kind, f"failed: {reply.error}")
 
     def _measure_changes(self, session: Session) -> None:
         """Change one note repeatedly, each time with a word that no other note has, and search for the word."""

@@ -24,7 +24,7 @@ def main() -> None:
     """Serve the no-op; the vault on the command line is not read."""
     config = make_config(sys.argv[1])
     vault = engine.open_vault(config)
-    handlers = Handlers(Toolset(lambda: [describe(noop)], lambda: [noop]), lambda: vault, Policy())
+    handlers = Handlers(Toolset(lambda: [describe(noop)], lambda _: noop), lambda: vault, Policy())
 
     def on_ready(url: str, *, in_the_open: bool) -> None:  # noqa: ARG001 - its caller's names
         print(url, flush=True)

@@ -41,7 +41,7 @@ def main() -> None:
     """Serve the no-op; the vault on the command line is not read."""
     config = make_config(sys.argv[1])
     vault = engine.open_vault(config)
-    handlers = Handlers(Toolset(lambda: [describe(noop)], lambda: [noop]), lambda: vault, Policy())
+    handlers = Handlers(Toolset(lambda: [describe(noop)], lambda _: noop), lambda: vault, Policy())
     stdio.run(app.session_maker(config, handlers)(None), handlers)
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from vaultwire.distribution import NAME, REPOSITORY
-from vaultwire.toolkit import catalog, tool_sets
+from vaultwire.toolkit import catalog
 
 ROOT = Path(__file__).resolve().parent.parent
 TITLE = "Vaultwire"
@@ -71,7 +71,7 @@ def facts(version: str) -> dict[str, Any]:
 def standard_tools() -> list[dict[str, str]]:
     """Return name and description of each tool that clients get to see."""
     described = {tool["name"]: tool["description"] for tool in catalog.load_catalog()}
-    return [{"name": name, "description": _first_sentence(described[name])} for name in tool_sets.STANDARD]
+    return [{"name": name, "description": _first_sentence(described[name])} for name in catalog.standard_set()]
 
 
 def program(version: str, into: Path) -> dict[str, bytes]:

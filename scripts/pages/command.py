@@ -10,10 +10,11 @@ from typing import Any
 
 from scripts.pages import clients_page, configuration_page, tools_page
 
-from vaultwire.app.engine import load_tools
+from vaultwire import tools
+from vaultwire.app.engine import make_outside
 from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, CATALOG
-from vaultwire.toolkit.schema import describe
+from vaultwire.toolkit.schema import declared_tools, describe
 from vaultwire.tools.obsidian_cli.family import make_family
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +23,7 @@ _DOCS = _ROOT / "docs"
 
 def main() -> int:
     """Write the files, or with ``--check`` name the stale ones; the exit code is their number."""
-    descriptions = [describe(tool) for tool in load_tools()]
+    descriptions = [describe(tool) for tool in declared_tools(tools, make_outside())]
     family = [describe(tool) for tool in make_family(FilesBackend)]
     stale = 0
     # The catalogs come first: the examples on the tools' page are calls of the tools that they list.
@@ -47,4 +48,6 @@ def main() -> int:
 
 
 def _catalog_text(descriptions: list[dict[str, Any]]) -> str:
-    return json.dumps(descriptions, indent=1, ensure_ascii=False) + "\n"
+    """Return the catalog with a line for each tool: it is read at each start, and nobody edits it."""
+    lines = (json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in descriptions)
+    return "[\n" + ",\n".join(lines) + "\n]\n"

@@ -10,8 +10,7 @@ from typing import Any
 from scripts.pages.examples import run_examples
 from scripts.pages.sample_calls import CALLS, NOT_SHOWN
 
-from vaultwire.toolkit.lean import lean_text
-from vaultwire.toolkit.tool_sets import CATEGORIES, CORE, STANDARD
+from vaultwire.toolkit.catalog import CATEGORIES, lean_text, standard_set
 
 # A bound that only keeps nonsense out says nothing to a reader.
 _MUCH = 10_000_000
@@ -52,28 +51,33 @@ def page_text(descriptions: Sequence[Mapping[str, Any]]) -> str:
     """Return the page's text."""
     examples = run_examples()
     by_name = {each["name"]: each for each in descriptions}
-    core = ", ".join(f"`{name}`" for name in CORE)
+    core = ", ".join(f"`{name}`" for name in standard_set("core"))
+    standard = len(_standard(descriptions))
     parts = [
-        _INTRODUCTION.format(standard=len(STANDARD), others=len(by_name) - len(STANDARD), core=core),
-        *_contents(by_name),
+        _INTRODUCTION.format(standard=standard, others=len(by_name) - standard, core=core),
+        *_contents(descriptions),
     ]
     for description in descriptions:
         parts += _tool(description, examples)
     return "\n".join(parts)
 
 
-def _contents(by_name: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _standard(descriptions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [each for each in descriptions if each["listed"] in ("core", "standard")]
+
+
+def _contents(descriptions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "## The standard set\n"
     yield "| tool | what it does |\n|---|---|"
-    for name in STANDARD:
-        yield _row(by_name[name])
+    standard = _standard(descriptions)
+    yield from map(_row, standard)
     yield "\n## All others, by subject\n"
     yield "| subject | tool | what it does |\n|---|---|---|"
-    for category, names in CATEGORIES.items():
+    for category in CATEGORIES:
         title = category
-        for name in names:
-            if name not in STANDARD:
-                yield f"| {title} {_row(by_name[name])}"
+        for each in descriptions:
+            if each["category"] == category and each not in standard:
+                yield f"| {title} {_row(each)}"
                 title = ""
     yield ""
 
@@ -131,7 +135,8 @@ def _argument_rows(schema: Mapping[str, Any], prefix: str) -> Iterator[str]:
 
 def _example(name: str, examples: Mapping[str, str]) -> Iterator[str]:
     if name not in examples:
-        yield f"{NOT_SHOWN[name]}\n"
+        if name in NOT_SHOWN:
+            yield f"{NOT_SHOWN[name]}\n"
         return
     call = CALLS[name]
     yield "Example" + (f", after {_earlier(call.earlier)}" if call.earlier else "") + ":\n"

@@ -119,7 +119,7 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
     each = [given] if isinstance(given, str) else list(given)
     if not each or not all(each):
         message = f"which vault? Give --vault PATH or set {VAULT_VARIABLE} to a folder of Markdown notes"
-        from vaultwire.obsidian.vault_selection import known_names  # noqa: PLC0415 - only for a message
+        from vaultwire.obsidian.known_vaults import known_names  # noqa: PLC0415 - only for a message
 
         raise ConfigError(message + known_names(" or one that Obsidian knows: "))
     vaults = _choose(each)
@@ -159,7 +159,7 @@ def _choose(given: list[str]) -> dict[str, str]:
     path = os.path.abspath(os.path.expanduser(given[0]))
     if len(given) == 1 and _can_be_listed(path):  # the usual case: nothing more is loaded for it
         return {"": path}
-    from vaultwire.obsidian.vault_selection import VaultSelectionError, select_vaults  # noqa: PLC0415
+    from vaultwire.obsidian.known_vaults import VaultSelectionError, select_vaults  # noqa: PLC0415
 
     try:
         vaults = select_vaults(given)

@@ -11,19 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.bases import recorded, recorded_row
-from vaultwire.bases.base import Broken
-from vaultwire.bases.base_file import NotABaseError, read_base, read_expression
+from vaultwire.bases.base import Broken, NotABaseError, read_base, read_expression
+from vaultwire.bases.comparing import to_json
 from vaultwire.bases.evaluation import evaluate
 from vaultwire.bases.functions.files import FILE_FIELDS
-from vaultwire.bases.functions.numbers import DATE_FIELDS, DURATION_FIELDS
+from vaultwire.bases.functions.on_values import DATE_FIELDS, DURATION_FIELDS
 from vaultwire.bases.functions.table import GLOBALS, LAMBDAS, METHODS
-from vaultwire.bases.lexer import SyntaxProblem
-from vaultwire.bases.parser import parse
-from vaultwire.bases.printer import to_text
-from vaultwire.bases.texts import text_of
-from vaultwire.bases.tree import Binary, Call, Index, ListLiteral, Literal, Member, Name, Node, RegexpLiteral, Unary
-from vaultwire.bases.typed_json import to_json
-from vaultwire.bases.values import ErrorValue
+from vaultwire.bases.parser import (
+    Binary,
+    Call,
+    Index,
+    ListLiteral,
+    Literal,
+    Member,
+    Name,
+    Node,
+    RegexpLiteral,
+    SyntaxProblem,
+    Unary,
+    parse,
+    to_text,
+)
+from vaultwire.bases.values import ErrorValue, text_of
 
 CONTEXT: dict[str, Any] = recorded()["context"]
 _PIECES = st.sampled_from(

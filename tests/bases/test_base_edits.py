@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from vaultwire.bases.base import Condition
+from vaultwire.bases.base import Condition, read_base
 from vaultwire.bases.base_edits import BaseEditError, ViewEdit, edit_base, new_base, renamed_views
-from vaultwire.bases.base_file import read_base
 
 BASE = """# books
 filters:

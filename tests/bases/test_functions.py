@@ -8,7 +8,7 @@ import pytest
 
 from bases.test_recorded_answers import plain
 from support.bases import recorded, recorded_row
-from vaultwire.bases.base_file import read_expression
+from vaultwire.bases.base import read_expression
 from vaultwire.bases.evaluation import evaluate
 
 CONTEXT: dict[str, Any] = recorded()["context"]

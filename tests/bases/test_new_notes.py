@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vaultwire.bases.base_file import read_base
-from vaultwire.bases.new_notes import NewNoteInView, new_note_in
+from vaultwire.bases.base import read_base
+from vaultwire.bases.base_edits import NewNoteInView, new_note_in
 
 
 def made(base_filters: str, view_filters: str = "") -> NewNoteInView:

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from support.bases import DATA, recorded, recorded_row
-from vaultwire.bases.base_file import read_expression
+from vaultwire.bases.base import read_expression
 from vaultwire.bases.evaluation import evaluate
-from vaultwire.bases.texts import text_of
-from vaultwire.bases.values import Date, Duration, ErrorValue, Html, Icon, Image, Link, Value
+from vaultwire.bases.values import Date, Duration, ErrorValue, Html, Icon, Image, Link, Value, text_of
 
 RECORDED = recorded()
 CASES: list[dict[str, Any]] = RECORDED["cases"]

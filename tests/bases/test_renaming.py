@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.calls import call
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.bases.base_file import read_base, read_expression
+from vaultwire.bases.base import read_base, read_expression
 from vaultwire.bases.parser import SyntaxProblem, parse
 from vaultwire.bases.renaming import NotRenamedError, PropertyRenaming, TagRenaming, rename_in_base
 from vaultwire.markdown.offsets import apply_replacements

@@ -21,7 +21,7 @@ from vaultwire.client_setup.clients import CLIENTS
 
 KEY = "vw_" + "k" * 40
 ADDRESS = "https://notes.example.org"
-WRITABLE = [name for name, client in CLIENTS.items() if client.file]
+WRITABLE = [name for name, client in CLIENTS.items() if client.is_written]
 # As Claude Code writes it: two spaces, no line end at the end, its own history beside the servers.
 CLAUDE_CODE = """{
   "numStartups": 12,
@@ -88,7 +88,7 @@ def file_of(client: str, home: Path) -> Path:
 def servers(client: str, text: str) -> dict[str, Any]:
     """Return the entries in a client's file."""
     form = CLIENTS[client].form
-    data = tomllib.loads(text) if form == "toml" else yaml.safe_load(text) if form == "yaml" else json.loads(text)
+    data = tomllib.loads(text) if form == "toml" else json.loads(text)
     found: dict[str, Any] = data[CLIENTS[client].keys[0]]
     return found
 
@@ -203,7 +203,6 @@ SECRET = "quetzal-9"
         ("cursor", '{\n  "mcpServers": {\n    "vaultwire": {"url": "https://x/?key=%s"}\n  }\n}\n'),
         ("cursor", '{\n  "mcpServers": {\n    "vaultwire": {"url": "https://x", "headers": {"X-Key": "%s"}}\n  }\n}\n'),
         ("cursor", '{"mcpServers": {"vaultwire": {"command": "npx", "args": ["-H", "A: Bearer %s"]}}}'),
-        ("goose", "extensions:\n  vaultwire:\n    cmd: x\n    envs: {K: %s}\n"),
         ("codex", '[mcp_servers.vaultwire]\nurl="https://x"\nhttp_headers={K="%s"}\n'),
     ],
 )
@@ -300,14 +299,12 @@ def test_a_link_of_a_dotfiles_folder_stays_a_link(home: Path) -> None:
     [
         ("claude-desktop", b'{\n  "mcpServers": {},\n}', "is not valid JSON: line 3, column 1"),
         ("codex", b"[mcp_servers\n", "is not valid TOML: line 1, column 13"),
-        ("goose", b"a: [\n", "is not valid YAML: line 2, column 1"),
         ("cursor", b'{"a": "\xff"}', "is not text in UTF-8 (byte 8)"),
         ("cursor", '{"a": 1}'.encode("utf-16"), "is not text in UTF-8 (byte 1)"),
         ("cursor", b"[]", "must have names with values"),
         ("cursor", b'{"mcpServers": []}', "mcpServers must have names with values"),
         ("cursor", b'{"a": ' + b"9" * 5000 + b"}", "thousands of digits"),
         ("codex", b"a = " + b"9" * 5000, "thousands of digits"),
-        ("goose", b"a: &a [1, *a]", "only a person can put the entry in safely"),
         ("codex", b"mcp_servers = { a = { command = 'x' } }", "only a person can put the entry in safely"),
     ],
 )
@@ -376,11 +373,18 @@ def test_a_project_gets_a_file_of_its_own(home: Path) -> None:
     assert not (home / ".vscode" / "mcp.json").exists()
 
 
-def test_a_client_without_a_file_gets_what_to_paste(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert install("jetbrains") == 1
-    said = capsys.readouterr()
-    assert "Model Context Protocol" in said.err
-    assert "vaultwire" in json.loads(said.out)["mcpServers"]
+def test_a_client_whose_file_is_not_written_gets_what_to_paste(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for client, words, read in (
+        ("jetbrains", "Model Context Protocol", json.loads),
+        ("goose", "/.config/goose/config.yaml, beside the entries there", yaml.safe_load),
+    ):
+        assert install(client) == 1
+        said = capsys.readouterr()
+        assert words in said.err
+        (entries,) = read(said.out).values()
+        assert started_by(entries["vaultwire"])[-3:] == ["stdio", "--vault", str(home / "Notes")]
+        assert main(["install", client, "--undo"]) == 1
+        assert "take the entry out by hand" in capsys.readouterr().err
 
 
 REFERENCES = {
@@ -436,8 +440,7 @@ def test_a_key_in_a_file_is_shown_nowhere_and_read_by_nobody_else(
     assert main(["install", client, "--undo"]) == 0
     assert main(["install", client, "--undo"]) == 0
     said = capsys.readouterr()
-    assert KEY not in said.out + said.err
-    assert not path.exists()
+    assert KEY not in said.out + said.err + path.read_text()
 
 
 def test_another_transport_replaces_the_members_of_the_first(home: Path) -> None:
@@ -550,10 +553,15 @@ def test_a_file_that_changes_meanwhile_is_not_overwritten(home: Path) -> None:
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_only_the_newest_copies_are_kept(home: Path) -> None:
-    for number in range(12):
-        assert install("cursor", "--tools", ("core", "all")[number % 2]) == 0
-    assert len(os.listdir(home.parent / "state" / "client-setup")) == 10
+def test_only_the_copy_before_the_last_installation_is_kept(home: Path) -> None:
+    kept = home.parent / "state" / "client-setup"
+    for size in ("core", "all"):
+        assert install("cursor", "--tools", size) == 0
+    assert install("zed") == 0
+    assert len(os.listdir(kept)) == 2
+    assert main(["install", "cursor", "--undo"]) == 0
+    assert '"core"' in file_of("cursor", home).read_text()
+    assert len(os.listdir(kept)) == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such bits")

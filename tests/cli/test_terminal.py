@@ -104,11 +104,20 @@ def test_a_vault_of_such_a_name_is_said_as_text(tmp_path: Path) -> None:
     for client in ("cursor", "codex", "claude-code", "goose"):
         assert run("client-config", client, "--vault", str(folder))[0] == 0
     run("check", "--vault", str(folder / "none"))
-    (folder / "policy.toml").write_text('"\\u001b[2J" = 1\n[clients."\\u001b[2J\\u009b"]\ndeny = ["graph"]')
+    (folder / "policy.toml").write_text('"\\u001b[2J" = 1\n[clients."\\u001b[2J\\u009b"]\ndeny = ["list_links"]')
     run("policy", "check", str(folder / "policy.toml"))
-    (folder / "policy.toml").write_text('[clients."\\u001b[2J\\u009b"]\ndeny = ["graph"]')
+    (folder / "policy.toml").write_text('[clients."\\u001b[2J\\u009b"]\ndeny = ["list_links"]')
     assert r"\x1b[2J" in run("policy", "check", str(folder / "policy.toml"))[1]
-    run("policy", "explain", "graph", "\x9bA.md", "--policy", str(folder / "policy.toml"), "--client", "\x1b[2J\x9b")
+    run(
+        "policy",
+        "explain",
+        "list_links",
+        "\x9bA.md",
+        "--policy",
+        str(folder / "policy.toml"),
+        "--client",
+        "\x1b[2J\x9b",
+    )
 
 
 def test_the_audit_log_says_what_clients_sent_as_text(vault: Path, tmp_path: Path) -> None:
@@ -156,7 +165,7 @@ def test_ide_says_what_clients_sent_as_text(vault: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "asked", ["show 1", "undo 1", "call read_notes paths=New", "call show_change change=1", "search All"]
+    "asked", ["show 1", "undo 1", "call read_notes paths=New", "call list_changes change=1", "search All"]
 )
 def test_a_pipe_may_lead_to_a_terminal(vault: Path, tmp_path: Path, asked: str) -> None:
     where = ["--vault", str(vault)]

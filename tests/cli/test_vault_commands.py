@@ -281,7 +281,7 @@ def test_mv_moves_with_the_links_is_recorded_and_undone(run: Run, vault: Path) -
     assert "[[Plot]]" in (vault / "Home.md").read_text()
     (line,) = run("changes").lines
     number, time, author, tool, what = line.split("\t")
-    assert (number, author, tool) == ("1", "command-line", "move_note")
+    assert (number, author, tool) == ("1", "command-line", "move_notes")
     assert what == "move Projects/Garden plan.md → Archive/Plot.md and 1 more"
     assert abs(datetime.fromisoformat(time) - datetime.now().astimezone()) < timedelta(hours=1)
     assert "+What I am up to: [[Plot]]" in run("show", "1").out
@@ -408,7 +408,7 @@ def test_a_permanent_deletion_asks(run: Run, show: Show, vault: Path) -> None:
 
 
 def test_call_runs_any_tool_with_values_of_the_types_it_takes(run: Run, vault: Path, tmp_path: Path) -> None:
-    assert run("call", "list_backlinks", "path=Garden plan").lines[0] == "1 link to Projects/Garden plan.md:"
+    assert run("call", "list_links", "path=Garden plan", "what=in").lines[0] == "1 link to Projects/Garden plan.md:"
     assert len(run("call", "list_notes", "limit=2", "--json").data["notes"]) == 2
     tagged = run("call", "search-by-tags", "tags=garden", "tags=project", "--json").data
     assert [note["path"] for note in tagged["notes"]] == ["Projects/Garden plan.md"]
@@ -425,11 +425,11 @@ def test_call_runs_any_tool_with_values_of_the_types_it_takes(run: Run, vault: P
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["list_backlink"], "there is no tool 'list_backlink'. Did you mean list_backlinks"),
+        (["list_link"], "there is no tool 'list_link'. Did you mean list_links"),
         (["zzz"], "vaultwire call lists them"),
-        (["list_backlinks", "pth=Home"], "takes no 'pth'. Did you mean path? (there are: path"),
-        (["list_backlinks", "Home"], "'Home' is not an argument: write KEY=VALUE, such as path=…"),
-        (["list_backlinks"], "list_backlinks needs path: vaultwire call list_backlinks path=Projects/Plan\n"),
+        (["list_backlinks"], "there is no tool 'list_backlinks'; list_links does its work now"),
+        (["list_links", "pth=Home"], "takes no 'pth'. Did you mean path or depth? (there are: path"),
+        (["list_links", "Home"], "'Home' is not an argument: write KEY=VALUE, such as path=…"),
         (["search_notes"], "search_notes needs query: vaultwire call search_notes query=garden\n"),
         (["read_notes"], "read_notes needs paths: vaultwire call read_notes paths=Projects/Plan\n"),
         (["search_notes", "query=a", "limit=0"], "search_notes: 'limit' must be"),
@@ -452,15 +452,15 @@ def test_call_takes_an_argument_named_tool(run: Run) -> None:
 
 def test_call_without_a_tool_lists_them_and_says_what_one_takes(run: Run) -> None:
     listed = [line.split("\t")[0] for line in run("call").lines]
-    assert "list_backlinks" in listed
-    described = run("call", "list_backlinks", "--arguments")
-    assert (described.code, "path=text (required)" in described.out) == (0, True)
-    assert run("call", "list_backlink", "--arguments").code == 2
+    assert "list_links" in listed
+    described = run("call", "list_links", "--arguments")
+    assert (described.code, "path=text" in described.out) == (0, True)
+    assert run("call", "list_link", "--arguments").code == 2
 
 
 def test_a_policy_holds_for_the_command_line_too(run: Run, tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
-    policy.write_text('[paths]\ndeny = ["/Projects/"]\n[clients.command-line]\ndeny = ["move_note"]\n')
+    policy.write_text('[paths]\ndeny = ["/Projects/"]\n[clients.command-line]\ndeny = ["move_notes"]\n')
     given = ("--policy", str(policy))
     assert run("search", "oak", *given).code == 1
     assert run("read", "Garden plan", *given).code == 1
@@ -578,7 +578,7 @@ AT_ONCE = "from vaultwire.cli import progress; progress._FIRST_SECONDS = progres
         ("check", ["indexing: ", "reading: "]),
         ("doctor", ["reading: ", "measuring how long"]),
         ("mv 'Garden plan' Plot", ["read 9 of "]),
-        ("call rename_tag old=project new=work", ["read 9 of "]),
+        ("call rename what=tag old=project new=work", ["read 9 of "]),
     ],
 )
 def test_long_work_says_how_far_it_is_and_leaves_nothing_of_it(

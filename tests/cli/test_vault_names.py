@@ -180,7 +180,7 @@ def test_a_vault_that_obsidian_knows_needs_no_path(folder: Path, place: str, mon
 def test_the_list_is_found_on_every_system(folder: Path, platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", platform)
     write_list(folder, folder / "one", place=PLACES[platform][0])
-    assert known_vaults.known_vaults() == [("one", str(folder / "one"))]
+    assert [(each.name, each.path) for each in known_vaults.known_vaults()] == [("one", str(folder / "one"))]
 
 
 @pytest.mark.parametrize(("platform", "variable"), [("linux", "XDG_CONFIG_HOME"), ("win32", "APPDATA")])
@@ -190,7 +190,7 @@ def test_a_moved_settings_folder_is_looked_into(
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setenv(variable, str(folder / "home" / "moved"))
     write_list(folder, folder / "two", place="moved/obsidian")
-    assert known_vaults.known_vaults() == [("two", str(folder / "two"))]
+    assert [(each.name, each.path) for each in known_vaults.known_vaults()] == [("two", str(folder / "two"))]
 
 
 def test_a_folder_goes_before_what_obsidian_knows(folder: Path) -> None:

@@ -19,9 +19,9 @@ import pytest
 
 from support.serving import Serving
 from support.vaults import write_vault
-from vaultwire.toolkit.tool_sets import STANDARD
+from vaultwire.toolkit.catalog import standard_set
 
-LISTED = [*STANDARD]
+LISTED = standard_set()
 MODULES = Path(os.environ["VAULTWIRE_NODE_MODULES"]).resolve()
 NODE = str(MODULES / ".bin" / "node")
 DRIVER = str(Path(__file__).parent / "driver.cjs")

@@ -101,7 +101,8 @@ class Fixtures:
         self._add_rounds()
 
     def toolset(self) -> Toolset:
-        return Toolset(lambda: self._described, lambda: self._tools)
+        by_name = {tool.name: tool for tool in self._tools}
+        return Toolset(lambda: self._described, lambda description: by_name[description["name"]])
 
     def _add(
         self,
@@ -119,7 +120,7 @@ class Fixtures:
         function.__name__ = name
         properties = properties or {}
         annotations = {"readOnlyHint": True}
-        self._tools.append(Tool(function, name, time_class, annotations))
+        self._tools.append(Tool(function, name, annotations, {"timeClass": time_class}))
         self._described.append(
             {
                 "name": name,

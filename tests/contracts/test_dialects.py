@@ -26,7 +26,7 @@ from vaultwire.server.results import Refusal, Result, Wording
 from vaultwire.server.tasks import Job
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.toolkit.registry import Failure, invoke
-from vaultwire.trust.chained_log import records
+from vaultwire.trust.audit import records
 from vaultwire.trust.limits import ClientLimits
 from vaultwire.vault.value_types import NO_PROGRESS
 
@@ -177,11 +177,11 @@ def test_obsidian_cli_names_only_tools_that_are_listed(vault: Path) -> None:
         failed = [
             call(server, "edit_note", path="Home", edits=[{"action": "append", "content": "x"}]),
             call(server, "obsidian_create_note", content="no name"),
-            call(server, "show_change", change=77),
+            call(server, "list_changes", change=77),
             call(server, "obsidian_list_links", path="Nowhere"),
             call(server, "obsidian_rename_note", file="Home", name="a/b"),
             call(server, "obsidian_set_task", file="Home", line=1, status="x"),
-            call(server, "get_outline", path="edit_note"),
+            call(server, "read_notes", paths=["edit_note"], part="outline"),
             call(server, "no_such_tool"),
         ]
         said = [answer["error"]["message"] for answer in failed]
@@ -540,7 +540,7 @@ def test_a_dialect_takes_no_argument_of_another_type_or_name(vault: Path, dialec
                 handlers.handle(request, DIALECTS[dialect])
                 assert request.params == params
                 tool = handlers.toolset.tool(description["name"])
-                outcome = invoke(tool, description, arguments, opened, NO_PROGRESS, is_strict=True)
+                outcome = invoke(tool, description, arguments, opened, NO_PROGRESS)
                 assert isinstance(outcome, Failure), params
 
 

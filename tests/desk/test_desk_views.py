@@ -163,7 +163,7 @@ def test_pictures_canvases_and_moves_have_their_own_views(door: DeskDoor, tab: T
     (door.root / "Pic.png").write_bytes(picture((200, 0, 0)))
     shown = door.edit_bytes(("Pic.png", picture((0, 0, 200))))
     board = door.edit(("Board.canvas", fresh))
-    door.vault.used_by(door.agent, "move_note").arranging.move(
+    door.vault.used_by(door.agent, "move_notes").arranging.move(
         "People/Anna.md", "Friends/Anna Smith.md", NO_PROGRESS, dry_run=False
     )
     tab.wait_for("document.querySelectorAll('.row-item').length === 3")

@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 
 from vaultwire.bases.functions.files import FILE_FIELDS
-from vaultwire.bases.functions.globals import ANY
-from vaultwire.bases.functions.numbers import DATE_FIELDS, DURATION_FIELDS
-from vaultwire.bases.functions.table import GLOBALS, LAMBDAS, METHODS
+from vaultwire.bases.functions.on_values import DATE_FIELDS, DURATION_FIELDS
+from vaultwire.bases.functions.table import ANY, GLOBALS, LAMBDAS, METHODS
 
 FIELDS = {
     "String": ("length",),

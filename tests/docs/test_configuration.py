@@ -30,7 +30,7 @@ from vaultwire import config
 from vaultwire.cli.command_spec import specs_of
 from vaultwire.cli.commands import make_parser
 from vaultwire.trust.policy_file import TABLES
-from vaultwire.trust.review_rules import ReviewRule
+from vaultwire.trust.policy_rules import ReviewRule
 from vaultwire.vault.settings.obsidian_settings import KEYS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,8 +12,9 @@ import pytest
 from scripts.pages.examples import run_examples
 from scripts.pages.sample_calls import CALLS, NOT_SHOWN
 
-from vaultwire.toolkit.catalog import load_catalog
-from vaultwire.toolkit.tool_sets import STANDARD
+from vaultwire.toolkit.catalog import load_catalog, standard_set
+
+STANDARD = standard_set()
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
 CATALOG = load_catalog()
@@ -50,5 +51,5 @@ def test_fields_of_fields_are_in_the_table_of_arguments(description: dict[str, A
 def test_the_contents_name_every_tool_once_the_standard_set_first() -> None:
     contents = PAGE.partition("\n## search_notes\n")[0]
     listed = re.findall(r"\[`(\w+)`\]\(#\1\)", contents)
-    assert tuple(listed[: len(STANDARD)]) == STANDARD
+    assert listed[: len(STANDARD)] == STANDARD
     assert sorted(listed) == sorted(each["name"] for each in CATALOG)

@@ -11,8 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.editor.state import EditorState, Mention, Position, Selection
-from vaultwire.editor.workspace import Workspace, WorkspaceWatcher, read_workspace
+from vaultwire.editor.state import (
+    EditorState,
+    Mention,
+    Position,
+    Selection,
+    Workspace,
+    WorkspaceWatcher,
+    read_workspace,
+)
 
 
 def leaf(id_: str, file: str | None, kind: str = "markdown") -> dict[str, Any]:

@@ -184,7 +184,7 @@ def canaries(root: Path) -> list[tuple[str, bytes, int]]:
 def frames(
     chance: random.Random, wrap: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> Iterator[tuple[dict[str, Any], bytes]]:
-    tools = load_catalog()
+    tools = [*load_catalog()]
     for number in range(FRAMES):
         message = wrap(fuzzed_request(chance, tools, number))
         frame = json.dumps(message).encode()

@@ -100,7 +100,7 @@ def test_results_carry_what_the_view_shows(connect: Callable[..., Client], has_v
     search = view_of(found)["search"]
     assert {note["path"] for note in search["notes"]} == {"Welcome.md", "Projects/Alpha.md"}
     assert {"t": "fox", "mark": True} in search["notes"][0]["lines"][0]["parts"]
-    graph = view_of(call(client, "graph", what="hubs"))["graph"]
+    graph = view_of(call(client, "list_links", what="hubs"))["graph"]
     assert [node[0] for node in graph["nodes"] if node[4] and "Projects" in node[0]] == ["Projects/Alpha.md"]
     assert len(graph["edges"]) == 2
 

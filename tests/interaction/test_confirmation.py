@@ -102,8 +102,8 @@ def test_who_does_not_agree_changes_nothing(
     before = files(tagged)
     for tool, arguments in (
         ("delete_note", {"path": "Welcome.md", "permanent": True}),
-        ("rename_tag", {"old": "old", "new": "new"}),
-        ("move_note", {"path": "Many/", "to": "Few/"}),
+        ("rename", {"what": "tag", "old": "old", "new": "new"}),
+        ("move_notes", {"paths": ["Many/"], "to": "Few/"}),
     ):
         result = person.call(tool, **arguments)
         text = result["content"][0]["text"]
@@ -119,10 +119,10 @@ def test_who_does_not_agree_changes_nothing(
 @proves("ours: a change of many notes is counted and asked about before anything is written, and so is its undo")
 def test_many_notes_are_counted_first(asked: Callable[..., Asked], tagged: Path) -> None:
     person = asked(ACCEPT)
-    done = person.call("rename_tag", old="old", new="new")
+    done = person.call("rename", what="tag", old="old", new="new")
     assert all(b"#new" in (tagged / f"Many/{number:02}.md").read_bytes() for number in range(MANY))
     number = int(done["content"][0]["text"].partition('undo_changes {"changes":[')[2].partition("]")[0])
-    person.call("undo_change", change=number)
+    person.call("undo_changes", changes=[number])
     assert all(b"#old" in (tagged / f"Many/{number:02}.md").read_bytes() for number in range(MANY))
     assert len(person.questions) == 2 * person.can_be_asked
     assert all(f"{MANY} notes" in question for question in person.questions)
@@ -132,10 +132,10 @@ def test_many_notes_are_counted_first(asked: Callable[..., Asked], tagged: Path)
 def test_little_changes_and_dry_runs_are_not_asked_about(asked: Callable[..., Asked], tagged: Path) -> None:
     (tagged / "Many/00.md").write_text("One without.\n")
     person = asked(DECLINE)
-    assert person.call("rename_tag", old="old", new="other")["isError"] is False
+    assert person.call("rename", what="tag", old="old", new="other")["isError"] is False
     assert person.call("delete_note", path="Welcome.md")["isError"] is False
     (tagged / "Many/00.md").write_text("One with. #other\n")
-    assert "Dry run" in person.call("rename_tag", old="other", new="new", dry_run=True)["content"][0]["text"]
+    assert "Dry run" in person.call("rename", what="tag", old="other", new="new", dry_run=True)["content"][0]["text"]
     assert person.questions == []
     assert not (tagged / "Welcome.md").exists()
 
@@ -159,7 +159,7 @@ def test_a_client_that_cannot_ask_changes_at_once(
     connect: Callable[..., Client], door: Door, tagged: Path, capabilities: dict[str, Any]
 ) -> None:
     person = Asked(connect(capabilities=capabilities), DECLINE, door)
-    assert person.call("rename_tag", old="old", new="new")["isError"] is False
+    assert person.call("rename", what="tag", old="old", new="new")["isError"] is False
     assert person.call("delete_note", path="Welcome.md", permanent=True)["isError"] is False
     assert person.questions == []
     assert not (tagged / "Welcome.md").exists()

@@ -95,7 +95,7 @@ def test_a_client_gives_its_own_proposal_up(
 def test_an_undo_that_is_held_undoes_once_it_is_accepted(
     connect: Callable[..., Client], vault: Path, policy: Callable[[str], Any], desk: Callable[[], Holding]
 ) -> None:
-    client = connect(*policy('[[review]]\nmode = "hold"\ntools = ["undo_change"]\n'))
+    client = connect(*policy('[[review]]\nmode = "hold"\ntools = ["undo_changes"]\n'))
     _call(client, "create_note", path="New.md", content="text")
     assert "waits" in _text(_call(client, "undo_changes", changes=[1]))
     assert (vault / "New.md").exists()

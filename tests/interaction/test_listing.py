@@ -12,9 +12,9 @@ from interaction.conftest import EVERY_DOOR, EVERY_REVISION
 from support.http_wire import Client
 from support.proofs import proves
 from support.wire import STATELESS_REVISION
-from vaultwire.toolkit.tool_sets import STANDARD
+from vaultwire.toolkit.catalog import standard_set
 
-TOOLS = [*STANDARD]
+TOOLS = standard_set()
 # The tools that change the vault but can lose no text, and those that may.
 ADDING = ["append_daily_note"]
 CHANGING = [

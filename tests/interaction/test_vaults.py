@@ -13,7 +13,7 @@ from interaction.conftest import EVERY_REVISION
 from support.proofs import proves
 from support.vaults import snapshot, write_vault
 from support.wire import STATELESS_REVISION, Server
-from vaultwire.toolkit.tool_sets import OUTSIDE
+from vaultwire.toolkit.catalog import OUTSIDE
 
 HOME = """
 === Welcome.md
@@ -62,7 +62,7 @@ def test_a_client_is_told_of_the_vaults(client: Server) -> None:
         assert (vault["type"], vault["enum"]) == ("string", ["vault", "At home"])
         assert "vault" not in tool["inputSchema"].get("required", ())
         jsonschema.Draft7Validator.check_schema(tool["inputSchema"])
-    stats = text_of(client.call("vault_stats", vault="At home"))
+    stats = text_of(client.call("vault_overview", vault="At home"))
     assert stats.startswith("At home: 3 notes")
     assert "'vault'" in stats
 
@@ -78,10 +78,10 @@ def test_a_tool_works_on_the_vault_that_is_named(client: Server, vault: Path, ho
     assert (home / "New.md").read_text() == "new\n"
     assert "1 of 4 notes match" in text_of(client.call("search_notes", query="new", vault="At home"))
     assert snapshot(vault) == before
-    undone = client.request("tools/call", {"name": "undo_change", "arguments": {"change": 1}})
+    undone = client.request("tools/call", {"name": "undo_changes", "arguments": {"changes": [1]}})
     assert "Each vault counts its own changes" in str(undone)
     assert (home / "New.md").exists()
-    assert client.call("undo_change", change=1, vault="At home")["isError"] is False
+    assert client.call("undo_changes", changes=[1], vault="At home")["isError"] is False
     assert not (home / "New.md").exists()
 
 

@@ -24,21 +24,22 @@ ONLY = {
     # vault/holding/: what waits for the person and what they decided, beside the journal.
     # trust/policy_file.py: what the person allows.
     # trust/keys.py: fingerprints of keys, in the state folder.
-    # trust/chained_log.py: the log of what was asked, which lies outside of the vault.
+    # trust/audit.py: the log of what was asked, which lies outside of the vault.
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
-    # desk/access.py, last_port.py, running.py: cookies of the desk and where it runs, in the state folder; assets.py: its page.
+    # desk/assets.py: the page of the desk.
     # server/apps/pages.py: the modules of the desk's page, for views inside clients.
     # cli/connect.py: the key to show a server, from a file the person names.
     # cli/vault_commands/any_tool.py: the text of an argument, from a file the person names.
     # obsidian/plugin_files.py: the companion plugin, into the settings of the person's Obsidian.
-    # transports/lock_file.py: how clients find the editors' socket, in their own folder and in ours.
+    # vault/disk/file_operations.py: private files of the program: where it runs, cookies of the desk, files for clients.
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
     # vault/guides.py: one note before the first answer, without the engine.
     # client_setup/: the settings of clients, and copies of them in the state folder.
     # cli/serve.py: the log of a run that has no terminal (--log-file).
     # service/steps.py: the file that tells the system's service manager of our server.
-    # vault/disk/mounts.py, vault/disk/watch.py: what Linux says of mounts and limits below /proc.
+    # vault/disk/file_operations.py, vault/disk/watch.py: also what Linux says of mounts and limits below /proc.
     "open": (
+        "vault/disk/file_operations.py",
         "vault/disk/files.py",
         "vault/guides.py",
         "vault/settings/obsidian_settings.py",
@@ -46,17 +47,12 @@ ONLY = {
         "vault/changes/journal_records.py",
         "vault/holding/",
         "vault/disk/process_lock.py",
-        "vault/disk/mounts.py",
         "vault/disk/watch.py",
         "toolkit/catalog.py",
         "trust/keys.py",
-        "trust/chained_log.py",
+        "trust/audit.py",
         "trust/policy_file.py",
-        "transports/lock_file.py",
-        "desk/access.py",
         "desk/assets.py",
-        "desk/last_port.py",
-        "desk/running.py",
         "server/apps/pages.py",
         "obsidian/known_vaults.py",
         "service/steps.py",
@@ -74,12 +70,8 @@ ONLY = {
         "vault/changes/journal_segments.py",
         "vault/holding/",
         "trust/keys.py",
-        "trust/chained_log.py",
+        "trust/audit.py",
         "client_setup/records.py",
-        "transports/lock_file.py",
-        "desk/access.py",
-        "desk/last_port.py",
-        "desk/running.py",
         "transports/stdio.py",
         "obsidian/plugin_files.py",
         "cli/commands.py",
@@ -105,7 +97,7 @@ ONLY = {
         "vault/index/store/text_index.py",
     ),
     "subprocess.Popen": ("cli/stdio_client.py", "obsidian/command.py"),
-    "subprocess.run": ("service/system_commands.py",),
+    "subprocess.run": ("service/steps.py",),
     # service/steps.py: between two questions to a service that starts.
     "time.sleep": ("service/steps.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),
 }

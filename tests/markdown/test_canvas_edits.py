@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.markdown.canvas import NotACanvasError
-from vaultwire.markdown.canvas_edits import CanvasEdit, CanvasEditError, edit_canvas, read_canvas
+from vaultwire.markdown.canvas import CanvasEdit, CanvasEditError, NotACanvasError, edit_canvas, read_canvas
 
 OBSIDIAN = """{
 \t"nodes":[

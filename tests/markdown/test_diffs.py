@@ -13,9 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vaultwire.markdown.diffs import Conflict, Difference, differences, lines_of, revert, unified
-from vaultwire.markdown.edits import to_plain
+from vaultwire.markdown.edits import AmbiguousPlaceError, DiffError, NoPlaceError, apply_diff, to_plain
 from vaultwire.markdown.parsed_note import Span
-from vaultwire.markdown.patches import AmbiguousPlaceError, DiffError, NoPlaceError, apply_diff
 
 HEAD = "--- a/n.md\n+++ b/n.md\n"
 NO_END = "\\ No newline at end of file\n"

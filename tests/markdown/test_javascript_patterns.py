@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import regex  # type: ignore[import-untyped]
 
-from vaultwire.markdown.javascript_patterns import javascript_pieces
+from vaultwire.markdown.patterns import javascript_pieces
 
 # Pattern, flags, text, and the first match of JavaScript.
 RECORDED = [

@@ -8,9 +8,11 @@ import pytest
 from vaultwire.markdown.patterns import with_atomic_groups
 
 _EVERY_MODULE = """
-import pkgutil, importlib, re
+import pkgutil, importlib, re, sys, typing
+ours, sys.version_info = sys.version_info, (3, 11, 4)
 from vaultwire.markdown import patterns
-patterns.IS_FAULTY = True
+sys.version_info = ours
+assert patterns.IS_FAULTY
 import vaultwire.markdown, vaultwire.vault
 for package in (vaultwire.markdown, vaultwire.vault):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):

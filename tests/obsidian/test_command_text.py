@@ -6,18 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.obsidian.command import Finished
-from vaultwire.obsidian.command_text import (
-    MAX_CONTENT_CHARACTERS,
-    check,
-    to_arguments,
-    to_content,
-    to_int,
-    to_json,
-    to_lines,
-    to_objects,
-    to_properties,
-)
+from vaultwire.obsidian.command import Finished, check_answer, to_arguments, to_lines
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,
@@ -26,26 +15,6 @@ from vaultwire.vault.errors import (
     VAULT_NOT_FOUND,
     VaultError,
 )
-
-
-def as_the_app_reads(content: str) -> str:
-    return content.replace("\\n", "\n").replace("\\t", "\t")
-
-
-@given(st.text(alphabet=st.sampled_from("ab\\nt\n\t\r ")) | st.text())
-def test_what_is_told_is_what_the_app_reads_or_nothing_is_told(text: str) -> None:
-    content = to_content(text)
-    if content is None:
-        assert "\\n" in text or "\\t" in text or "\0" in text
-    else:
-        assert as_the_app_reads(content) == text
-        assert "\n" not in content
-        assert "\t" not in content
-
-
-def test_a_text_too_long_for_a_command_line_is_not_told() -> None:
-    assert to_content("x" * MAX_CONTENT_CHARACTERS) is not None
-    assert to_content("x" * MAX_CONTENT_CHARACTERS + "x") is None
 
 
 @given(st.dictionaries(st.sampled_from(["path", "name", "content"]), st.text()))
@@ -73,13 +42,13 @@ def test_no_value_becomes_another_argument(values: dict[str, str]) -> None:
 )
 def test_errors_have_the_code_of_what_is_wrong(output: str, code: str) -> None:
     with pytest.raises(VaultError) as caught:
-        check(Finished(0, output, ""))
+        check_answer(Finished(0, output, ""))
     assert caught.value.code == code
 
 
 def test_an_app_that_cannot_be_found_does_not_run() -> None:
     with pytest.raises(VaultError) as caught:
-        check(
+        check_answer(
             Finished(1, "", "The CLI is unable to find Obsidian. Please make sure Obsidian is running and try again.\n")
         )
     assert caught.value.code == OBSIDIAN_NOT_RUNNING
@@ -88,7 +57,7 @@ def test_an_app_that_cannot_be_found_does_not_run() -> None:
 @pytest.mark.parametrize(("errors", "why"), [("boom\n", "boom"), ("", "exit code 3")])
 def test_any_other_exit_code_is_a_failure_that_says_why(errors: str, why: str) -> None:
     with pytest.raises(VaultError, match=why) as caught:
-        check(Finished(3, "", errors))
+        check_answer(Finished(3, "", errors))
     assert caught.value.code == OBSIDIAN_FAILED
 
 
@@ -105,16 +74,16 @@ def test_any_other_exit_code_is_a_failure_that_says_why(errors: str, why: str) -
     ],
 )
 def test_the_line_end_behind_an_answer_is_no_part_of_it(output: str, said: str) -> None:
-    assert check(Finished(0, output, "")) == said
+    assert check_answer(Finished(0, output, "")) == said
 
 
 def test_a_note_s_own_text_may_begin_like_an_error_or_a_message() -> None:
     for text in ("Error: one\ntwo", "2026-02-11 02:29:05 Loading\ntext"):
-        assert check(Finished(0, f"{text}\n", ""), "something else") == text
+        assert check_answer(Finished(0, f"{text}\n", ""), "something else") == text
     for line in ("Error: one", "Vault not found."):
-        assert check(Finished(0, f"{line}\n", ""), line) == line
+        assert check_answer(Finished(0, f"{line}\n", ""), line) == line
         with pytest.raises(VaultError):
-            check(Finished(0, f"{line}\n", ""), "something else")
+            check_answer(Finished(0, f"{line}\n", ""), "something else")
 
 
 @pytest.mark.parametrize(
@@ -122,25 +91,7 @@ def test_a_note_s_own_text_may_begin_like_an_error_or_a_message() -> None:
 )
 def test_a_sentence_that_says_there_is_nothing_is_nothing(said: str) -> None:
     assert to_lines(said) == []
-    assert to_objects(said) == []
-    assert to_json(said) == []
-    assert to_properties(said) == {}
 
 
 def test_a_file_is_no_such_sentence() -> None:
     assert to_lines("No tags found.md\nb.base") == ["No tags found.md", "b.base"]
-
-
-@pytest.mark.parametrize("said", ["{", "[1]", '{"a": 1}', "text", "[" * 100_000])
-def test_what_is_no_list_of_objects_is_said_not_to_be_understood(said: str) -> None:
-    with pytest.raises(VaultError, match="unknown form") as caught:
-        to_objects(said)
-    assert caught.value.code == OBSIDIAN_FAILED
-    assert len(caught.value.message) < 300
-
-
-def test_numbers_may_come_as_texts() -> None:
-    assert (to_int("8"), to_int(8)) == (8, 8)
-    for odd in ("x", None, [1]):
-        with pytest.raises(VaultError):
-            to_int(odd)

@@ -146,10 +146,11 @@ def test_each_vault_has_its_own_backend(
     (tmp_path / "Other" / "Home.md").write_text("- [ ] Other\n")
     monkeypatch.setenv("VAULTWIRE_OBSIDIAN", running.command)
     with server(notes, "--vault", str(tmp_path / "Other"), "--backend", "auto") as opened:
-        assert data(opened, "obsidian_tasks", file="Home")["total"] == 2  # known to the app that runs
-        assert data(opened, "obsidian_tasks", file="Home", vault="Other")["total"] == 1  # on its files
+        assert data(opened, "obsidian_tasks", file="Home")["total"] == 2
+        assert data(opened, "obsidian_tasks", file="Home", vault="Other")["total"] == 1
+        assert data(opened, "obsidian_open_note", file="Home") == {"path": "Home.md"}
         assert code(opened, "obsidian_open_note", file="Home", vault="Other") == "OBSIDIAN_NOT_RUNNING"
-    assert [call[1] for call in running.calls()] == ["vault", "tasks"]
+    assert [call[1] for call in running.calls()] == ["vault", "open"]
 
 
 def test_a_client_s_entry_has_the_option(notes: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,4 +162,5 @@ def test_the_family_is_there_over_http(running: Computer, notes: Path, monkeypat
     monkeypatch.setenv("VAULTWIRE_OBSIDIAN", running.command)
     with Serving(notes, "--backend", "app") as served:
         assert "Tasks" in str(served.call("obsidian_outline", {"file": "Home"}).json["content"])
-    assert [call[1] for call in running.calls()] == ["vault", "outline"]
+        assert "tabs" in str(served.call("obsidian_workspace", {}).json["content"])
+    assert [call[1] for call in running.calls()] == ["vault", "workspace"]

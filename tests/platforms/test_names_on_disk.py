@@ -19,8 +19,8 @@ from support.folding_disk import folding_disk
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.config import ConfigError, make_config
 from vaultwire.toolkit.registry import Failure
-from vaultwire.trust.policy_paths import PathRules, Rule
-from vaultwire.vault.disk.vault_root import VaultRoot, has_entry
+from vaultwire.trust.policy_rules import PathRules, Rule
+from vaultwire.vault.disk.walk import VaultRoot, has_entry
 from vaultwire.vault.value_types import VaultPath
 
 MARK = "QXZ"
@@ -57,7 +57,14 @@ HIDDEN = {
     ],
 }
 ALL = [(kind, name) for kind, names in HIDDEN.items() for name in names]
-READING = ["read_note", "read_notes", "read_many", "get_outline", "list_links", "list_backlinks", "related_notes"]
+READING: list[tuple[str, dict[str, Any]]] = [
+    ("read_note", {}),
+    ("read_notes", {}),
+    ("read_notes", {"part": "outline"}),
+    ("list_links", {}),
+    ("list_links", {"what": "in"}),
+    ("list_links", {"what": "related"}),
+]
 
 
 @pytest.fixture(params=["mac", "windows"])
@@ -74,9 +81,9 @@ def test_no_other_name_of_a_hidden_note_reads_it(disk: tuple[str, Path], has_pol
         assert os.path.lexists(root / name), f"this disk does not find {name!r}"
         if not has_policy and "bsidi" not in name:
             continue
-        for tool in READING:
-            argument = {"paths": [name]} if tool in {"read_many", "read_notes"} else {"path": name}
-            assert MARK not in repr(attempt(vault, tool, **argument)), (tool, name)
+        for tool, arguments in READING:
+            path: dict[str, Any] = {"paths": [name]} if tool == "read_notes" else {"path": name}
+            assert MARK not in repr(attempt(vault, tool, **path, **arguments)), (tool, name)
         for tool in ("list_notes", "find_notes", "search_notes", "list_tasks", "vault_overview", "check_notes"):
             asked: dict[str, Any] = {"query": "apples"} if tool == "search_notes" else {}
             assert MARK not in repr(attempt(vault, tool, folder=name.rpartition("/")[0], **asked)), (tool, name)
@@ -96,7 +103,7 @@ def test_no_other_name_leads_a_change_into_a_hidden_folder(disk: tuple[str, Path
             ("write_note", {"path": name, "content": "new", "mode": "overwrite"}),
             ("edit_note", {"path": name, "operation": "append", "content": "new"}),
             ("move_notes", {"paths": ["Open.md"], "to": f"{folder}/"}),
-            ("move_note", {"path": "Open.md", "to": f"{folder}/Open.md"}),
+            ("move_notes", {"paths": ["Open.md"], "to": f"{folder}/Open.md"}),
             ("delete_note", {"path": name}),
             ("add_attachment", {"path": f"{folder}/a.png", "data": "iVBORw0KGgo="}),
         ]
@@ -144,9 +151,9 @@ def test_only_the_case_of_a_name_can_be_changed(disk: tuple[str, Path]) -> None:
     _, root = disk
     vault = open_vault(root)
     before = snapshot(root)
-    call(vault, "move_note", path="Café/Café.md", to="Café/CAFÉ.md")
+    call(vault, "move_notes", paths=["Café/Café.md"], to="Café/CAFÉ.md")
     assert os.listdir(root / "Café") == ["CAFÉ.md"]
-    call(vault, "move_note", path="Open.md", to="open.md")
+    call(vault, "move_notes", paths=["Open.md"], to="open.md")
     assert "open.md" in os.listdir(root)
     call(vault, "move_notes", paths=["Café/"], to="CAFÉ")
     assert {"CAFÉ", "open.md"} <= set(os.listdir(root))

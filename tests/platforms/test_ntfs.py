@@ -13,7 +13,7 @@ import pytest
 from support.calls import attempt, call
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.toolkit.registry import Failure
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 
 _BYTES = 8 << 20
 
@@ -45,7 +45,7 @@ def test_a_hidden_folder_is_hidden_under_its_short_name(disk: Path) -> None:
     for name in ("PRIVAT~1/Plan.md", "PRIVAT~1/New.md"):
         assert "QXZ" not in repr(attempt(vault, "read_note", path=name))
         assert isinstance(attempt(vault, "write_note", path=name, content="new", mode="overwrite"), Failure)
-        assert isinstance(attempt(vault, "move_note", path="Open.md", to=name), Failure)
+        assert isinstance(attempt(vault, "move_notes", paths=["Open.md"], to=name), Failure)
     assert snapshot(root) == before
 
 
@@ -54,7 +54,7 @@ def test_changes_and_their_undo(disk: Path) -> None:
     vault = open_vault(root)
     before = snapshot(root)
     call(vault, "edit_note", path="Open.md", operation="append", content="More.")
-    call(vault, "move_note", path="Notes/Plan.md", to="Notes/Other.md")
+    call(vault, "move_notes", paths=["Notes/Plan.md"], to="Notes/Other.md")
     call(vault, "create_note", path="New/Note.md", content="new")
     call(vault, "delete_note", path="Open.md")
     call(vault, "undo_changes", changes=[1, 2, 3, 4])

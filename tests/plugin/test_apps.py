@@ -139,7 +139,7 @@ def test_the_changes_are_listed_and_opened(tab: Tab, stage: AppStage) -> None:
 
 
 def test_the_graph_is_drawn(tab: Tab, stage: AppStage) -> None:
-    view = show(tab, "graph", {"what": "hubs"})
+    view = show(tab, "list_links", {"what": "hubs"})
     view.wait_for(
         "document.querySelector('.g-graph canvas') && document.querySelector('.g-graph').dataset.drawn === '4'"
     )

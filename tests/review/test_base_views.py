@@ -13,7 +13,7 @@ import pytest
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.review.glance import Glance
 from vaultwire.review.glance.base_views import MOST_COLUMNS, MOST_ROWS, Asked, BaseViews, Wanted
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.vault import Vault
 

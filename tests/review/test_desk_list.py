@@ -14,7 +14,7 @@ from vaultwire.review.glance.allowed import Tree
 from vaultwire.review.glance.marking import mark_changes
 from vaultwire.review.glance.rendering import to_tree
 from vaultwire.review.reviewer import Reviewer
-from vaultwire.trust.review_rules import ReviewRule, ReviewRules
+from vaultwire.trust.policy_rules import ReviewRule, ReviewRules
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.holding.review_mode import Held

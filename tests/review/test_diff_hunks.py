@@ -13,12 +13,9 @@ from hypothesis import strategies as st
 
 from vaultwire.markdown.diffs import lines_of
 from vaultwire.review.diff import file_diff, hunks_of, unchanged_rows
-from vaultwire.review.diff.hunks import texts_of
-from vaultwire.review.diff.line_kinds import kinds_of
-from vaultwire.review.diff.row_notes import moved_lines
-from vaultwire.review.diff.rows import File, rows_of
-from vaultwire.review.diff.words import Steps
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.review.diff.rows import File, moved_lines, rows_of, texts_of
+from vaultwire.review.diff.words import Steps, kinds_of
+from vaultwire.vault.disk.contents import plain_text
 
 LINES = [
     "a",

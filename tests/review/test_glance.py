@@ -12,9 +12,8 @@ import pytest
 
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.review.glance import Glance
-from vaultwire.review.glance.layout import lay_out
-from vaultwire.trust.audit import Audit
-from vaultwire.trust.chained_log import ChainedLog, records_since
+from vaultwire.review.glance.glance import lay_out
+from vaultwire.trust.audit import Audit, ChainedLog, records_since
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.vault import Vault

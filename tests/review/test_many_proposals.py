@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.vaults import open_vault, write_vault
 from vaultwire.markdown.diffs import differences, lines_of
 from vaultwire.review.reviewer import Reviewer
-from vaultwire.trust.review_rules import ReviewRule, ReviewRules
+from vaultwire.trust.policy_rules import ReviewRule, ReviewRules
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Write
 from vaultwire.vault.errors import VaultError
@@ -154,7 +154,7 @@ def test_an_edit_follows_a_note_that_was_moved_since(desk: Desk) -> None:
     item = desk.append(0, "four\n")
     person = Caller("you")
     person.is_person = True
-    desk.vault.used_by(person, "move_note").arranging.move("Plan.md", "Done/Plan.md", NO_PROGRESS, dry_run=False)
+    desk.vault.used_by(person, "move_notes").arranging.move("Plan.md", "Done/Plan.md", NO_PROGRESS, dry_run=False)
     desk.accept(item)
     assert (desk.plan.parent / "Done/Plan.md").read_text() == "one\ntwo\nthree\nfour\n"
 

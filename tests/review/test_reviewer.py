@@ -238,7 +238,7 @@ def test_a_stale_proposal_shows_both_and_is_not_accepted(desk: Desk) -> None:
 
 def test_a_hunk_of_a_file_that_moved_since_is_undone_where_it_is_now(desk: Desk) -> None:
     item = desk.edit("Plan.md", TWO_HUNKS)
-    desk.vault.used_by(desk.agent, "move_note").arranging.move("Plan.md", "Folder/New.md", NO_PROGRESS, dry_run=False)
+    desk.vault.used_by(desk.agent, "move_notes").arranging.move("Plan.md", "Folder/New.md", NO_PROGRESS, dry_run=False)
     desk.reviewer.decide(item, "undo", file=0, hunk=1)
     assert desk.at("Folder/New.md") == with_lines(TWO_HUNKS, (b"LINE 16\nmore\n", b"line 16\n"))
     assert desk.at("Plan.md") is None

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from support.connection import Peer
-from support.toolsets import Stage
+from support.toolsets import Stage, toolset_of
 from support.vaults import open_vault
 from support.wire import HANDSHAKE_REVISIONS, REVISIONS, STATELESS_REVISION
 from vaultwire.server import handlers
-from vaultwire.toolkit.catalog import Toolset
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.vault import Vault
 
@@ -164,7 +163,12 @@ def test_a_tool_the_policy_forbids_is_not_run(stage: Stage, vault: Vault, revisi
 def test_the_guide_is_read_again_when_a_file_beside_it_has_changed(tmp_path: Path) -> None:
     guides = iter(["first", "second", "third"])
     vault = open_vault(tmp_path)
-    made = handlers.Handlers(Toolset(list, list), lambda: vault, Policy(), read_guide=lambda: next(guides))
+    made = handlers.Handlers(
+        toolset_of([]),
+        lambda: vault,
+        Policy(),
+        read_guide=lambda: next(guides),
+    )
     report = made._report_changes(made.vaults.get(""))
     report(["Folder/AGENTS.md"], ["Folder"])
     assert made.guide == "first"

@@ -26,8 +26,7 @@ from vaultwire.server.handlers import Handlers
 from vaultwire.server.middleware import Middleware
 from vaultwire.server.outlet import Outlet
 from vaultwire.server.workers import Workers
-from vaultwire.trust.audit import Audit
-from vaultwire.trust.chained_log import ChainedLog, records
+from vaultwire.trust.audit import Audit, ChainedLog, records
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.vault import Vault
 

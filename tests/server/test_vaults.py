@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.calls import load_tools
 from support.refusals import refusal
-from support.toolsets import PATIENCE
+from support.toolsets import PATIENCE, toolset_of
 from support.vaults import open_vault, write_vault
-from vaultwire.app.engine import load_tools
 from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
@@ -26,8 +26,7 @@ from vaultwire.server.handlers import Handlers
 from vaultwire.server.results import Refusal, Result
 from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
-from vaultwire.toolkit.catalog import Toolset, load_catalog
-from vaultwire.toolkit.tool_sets import OUTSIDE
+from vaultwire.toolkit.catalog import OUTSIDE, load_catalog
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VAULT_NOT_FOUND
 from vaultwire.vault.value_types import NoProgress
@@ -213,7 +212,7 @@ class Both:
     def __init__(self, folder: Path, *, read_first: bool) -> None:
         self.roots = {name: write_vault(folder / name, MARKED.replace("{mark}", mark)) for name, mark in MARKS.items()}
         self.handlers = Handlers(
-            Toolset(load_catalog, load_tools),
+            toolset_of(load_tools()),
             {name: self._opener(name, read_first) for name in self.roots},
             Policy(),
             prompts_folder="Prompts",
@@ -352,10 +351,10 @@ def test_a_change_of_one_vault_is_not_taken_back_in_another(both: Both) -> None:
     called(both, "write_note", path="New", content="one", vault="Home")
     before = both.roots["Home"].joinpath("New.md").read_bytes()
     for change in ({"change": 1}, {"change": "1"}, {"id": 1}, {"number": "1"}, {"change": 1, "vault": None}):
-        assert called(both, "undo_change", **change)["_meta"]["errorCode"] == INVALID_ARGUMENTS
-    assert called(both, "undo_change", change=1, vault="Work")["isError"]
+        assert called(both, "undo_changes", **change)["_meta"]["errorCode"] == INVALID_ARGUMENTS
+    assert called(both, "undo_changes", changes=[1], vault="Work")["isError"]
     assert both.roots["Home"].joinpath("New.md").read_bytes() == before
-    assert not called(both, "undo_change", change=1, vault="Home")["isError"]
+    assert not called(both, "undo_changes", changes=[1], vault="Home")["isError"]
     assert not both.roots["Home"].joinpath("New.md").exists()
 
 
@@ -366,6 +365,6 @@ def test_a_missing_note_says_in_which_vault_it_was_looked_for(both: Both) -> Non
 
 
 def test_vault_stats_name_the_vault_and_those_beside_it(both: Both) -> None:
-    stats = called(both, "vault_stats", vault="Home")
-    assert stats["structuredContent"]["name"] == "Home"
+    stats = called(both, "vault_overview", vault="Home")
+    assert stats["structuredContent"]["stats"]["name"] == "Home"
     assert "'Work'" in stats["content"][0]["text"]

@@ -32,7 +32,7 @@ class AppStage:
 
     def __init__(self, vault: Path, page: bytes, script: bytes) -> None:
         self.violations: list[Any] = []
-        self._server = Server(vault, "--tool", "graph")
+        self._server = Server(vault)
         self._lock = threading.Lock()
         stage = self
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from vaultwire.bases.base_file import read_expression
-from vaultwire.bases.host import FileFacts, LinkFact
-from vaultwire.bases.row import Query, Row
+from vaultwire.bases.base import read_expression
+from vaultwire.bases.row import FileFacts, LinkFact, Query, Row
 from vaultwire.markdown.yaml_core import PropertyValue
 
 DATA = Path(__file__).parent.parent / "bases" / "data"

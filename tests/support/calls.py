@@ -7,19 +7,29 @@ from typing import Any
 
 import jsonschema
 
-from vaultwire.app.engine import load_tools
+from vaultwire import tools
+from vaultwire.app.engine import make_outside
 from vaultwire.toolkit.catalog import load_catalog
-from vaultwire.toolkit.registry import Failure, Outcome, invoke
+from vaultwire.toolkit.lenient_reading import read_arguments
+from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
+from vaultwire.toolkit.schema import declared_tools
 from vaultwire.vault.value_types import NO_PROGRESS, Progress
 from vaultwire.vault.vault import Vault
+
+
+def load_tools() -> list[AnyTool]:
+    """Return our own tools in the order of the list."""
+    return declared_tools(tools, make_outside())
+
 
 TOOLS = {tool.name: tool for tool in load_tools()}
 DESCRIPTIONS = {description["name"]: description for description in load_catalog()}
 
 
 def attempt(vault: Vault, tool: str, progress: Progress = NO_PROGRESS, **arguments: Any) -> Outcome[Any] | Failure:
-    """Call a tool and return its result."""
-    return invoke(TOOLS[tool], DESCRIPTIONS[tool], arguments, vault, progress)
+    """Call a tool and return its result. The arguments are read as those of a client are."""
+    read, _ = read_arguments(DESCRIPTIONS[tool]["inputSchema"], arguments)
+    return invoke(TOOLS[tool], DESCRIPTIONS[tool], read, vault, progress)
 
 
 def call(vault: Vault, tool: str, **arguments: Any) -> Outcome[Any]:

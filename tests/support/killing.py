@@ -21,7 +21,7 @@ from vaultwire.vault.changes import journal_records
 from vaultwire.vault.changes.change import Author, Move, Step, Write, follow
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.undo import plan_undo_all
-from vaultwire.vault.disk import atomic_rename, file_operations
+from vaultwire.vault.disk import file_operations
 from vaultwire.vault.disk import files as disk_files
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.port import Index
@@ -175,7 +175,7 @@ def _counted(name: str, steps: Iterator[int]) -> None:
 
 def _counted_rename(steps: Iterator[int]) -> None:
     """Count the system's own renames, too."""
-    real = atomic_rename.system_rename()
+    real = file_operations.system_rename()
 
     def call(source: str, target: str, is_exchange: bool) -> int:
         if next(steps) == 0:
@@ -184,7 +184,7 @@ def _counted_rename(steps: Iterator[int]) -> None:
         return real(source, target, is_exchange)
 
     if real is not None:
-        atomic_rename.system_rename = lambda: call  # type: ignore[assignment]
+        file_operations.system_rename = lambda: call  # type: ignore[assignment]
 
 
 def _halved(steps: Iterator[int]) -> None:
@@ -326,7 +326,7 @@ def main(where: str, scenario: str, *options: str) -> None:
     undoing = "--undo" in options
     kill_recovery, every = "--kill-recovery" in options, 3 if "--every-third" in options else 1
     if "--no-links" in options or "--no-exchange" in options:
-        atomic_rename.system_rename = lambda: None  # type: ignore[assignment]
+        file_operations.system_rename = lambda: None  # type: ignore[assignment]
     if "--no-links" in options:
         os.link = _no_link  # type: ignore[assignment]
     # So few files make a change of several records, synced some at a time.

@@ -27,7 +27,7 @@ from vaultwire.vault.index.store.search_plan import (
     has_loose,
 )
 from vaultwire.vault.index.store.text_index import Ranking, TextDocument, TextHits, TextIndex
-from vaultwire.vault.search.rarity import rarity
+from vaultwire.vault.search.text_forms import rarity
 
 MOST_TIMES = 3
 """A word that occurs more often counts no more."""

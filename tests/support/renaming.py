@@ -1,4 +1,4 @@
-"""Renames at the system's boundary: of a system without its own two (``disk.atomic_rename``), failing ones, watched ones."""
+"""Renames at the system's boundary: of a system without its own two (``disk.file_operations``), failing ones, watched ones."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from vaultwire.vault.disk import atomic_rename
+from vaultwire.vault.disk import file_operations
 
 
 def without_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
     """Act like a system that can neither exchange two names nor rename only to a free name."""
-    monkeypatch.setattr(atomic_rename, "system_rename", lambda: None)
+    monkeypatch.setattr(file_operations, "system_rename", lambda: None)
 
 
 def around_calls(
@@ -35,10 +35,10 @@ def around_calls(
 
     for name in names:
         monkeypatch.setattr(os, name, wrapped(getattr(os, name)))
-    rename = atomic_rename.system_rename()
+    rename = file_operations.system_rename()
     if rename is not None:
         own = wrapped(rename)
-        monkeypatch.setattr(atomic_rename, "system_rename", lambda: own)
+        monkeypatch.setattr(file_operations, "system_rename", lambda: own)
 
 
 def nothing() -> None:

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
+from support.toolsets import toolset_of
 from support.vaults import open_vault
 from vaultwire.app.network import serve_http
 from vaultwire.app.network_config import make_network_config
@@ -21,9 +22,7 @@ from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
-from vaultwire.toolkit.catalog import Toolset
 from vaultwire.toolkit.registry import AnyTool, Outcome, tool
-from vaultwire.toolkit.schema import describe
 from vaultwire.transports.http_server import Limits
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.value_types import Progress
@@ -90,7 +89,7 @@ def make_handlers(config: Config, seconds: float) -> Handlers:
     """Return the tools' methods; a call may take so many seconds."""
     tools: list[AnyTool] = [wait, crash, complain, babble, flood]
     return Handlers(
-        Toolset(lambda: [describe(each) for each in tools], lambda: tools),
+        toolset_of(tools),
         lambda: open_vault(Path(config.vault)),
         Policy(),
         {"file": seconds, "search": seconds},

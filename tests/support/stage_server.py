@@ -10,14 +10,13 @@ import threading
 from datetime import datetime
 from typing import TypedDict
 
+from support.toolsets import toolset_of
 from vaultwire.app.engine import open_index
 from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
-from vaultwire.toolkit.catalog import Toolset
 from vaultwire.toolkit.registry import AnyTool, Outcome, tool
-from vaultwire.toolkit.schema import describe
 from vaultwire.transports import stdio
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.changes.executor import Changes
@@ -73,7 +72,7 @@ def main() -> None:
     bench = Workbench(files, index, settings, changes, now=datetime.now, max_attachment_bytes=1, read_first=False)
     vault = Vault(bench)
     tools: list[AnyTool] = [wait, shout]
-    handlers = Handlers(Toolset(lambda: [describe(each) for each in tools], lambda: tools), lambda: vault, Policy())
+    handlers = Handlers(toolset_of(tools), lambda: vault, Policy())
     session = Session(Identity("stage", "Stage", "1", {"tools": {}}, ""), handlers.methods, STRUCTURED)
     stdio.run(session, handlers)
 

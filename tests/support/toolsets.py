@@ -7,6 +7,7 @@ and not the other.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from vaultwire.toolkit.catalog import Toolset
@@ -17,6 +18,12 @@ from vaultwire.vault.vault import Vault
 
 PATIENCE = 30.0
 """Seconds after which a test gives up on something that should have happened long ago."""
+
+
+def toolset_of(tools: Sequence[AnyTool]) -> Toolset:
+    """Return these tools as a server has them."""
+    by_name = {tool.name: tool for tool in tools}
+    return Toolset(lambda: [describe(tool) for tool in tools], lambda description: by_name[description["name"]])
 
 
 class Said(TypedDict):
@@ -88,7 +95,7 @@ class Stage:
 
     def toolset(self) -> Toolset:
         tools = self._tools()
-        return Toolset(lambda: [describe(each) for each in tools], lambda: tools)
+        return toolset_of(tools)
 
     def _tools(self) -> list[AnyTool]:
         stage = self

@@ -18,7 +18,7 @@ from vaultwire.app.engine import make_policy
 from vaultwire.cli.limit_options import add_options, read_limits
 from vaultwire.config import make_config
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
-from vaultwire.tools.making import make_add_attachment
+from vaultwire.tools.write import make_add_attachment
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
@@ -167,7 +167,7 @@ def test_an_attachment_is_shown_in_a_note_in_the_same_change(root: Path, vault: 
     assert (root / "Trip.md").read_text() == ("# Trip\n\n## Pictures\n\nThe first day.\n![[beach.png]]\n\n## Costs\n")
     assert "showed it in Trip.md; the link to it is ![[beach.png]]" in outcome.texts[0]
     assert [file["path"] for file in outcome.data["files"]] == ["Files/beach.png", "Trip.md"]
-    call(vault, "undo_change", change=outcome.data["change"])
+    call(vault, "undo_changes", changes=[outcome.data["change"]])
     assert snapshot(root) == before
 
 

@@ -17,7 +17,7 @@ from support.pdfs import pdf
 from support.refusals import refused
 from support.vaults import open_vault, write_vault
 from vaultwire.tools.attachments import MOST_SHOWN_BYTES
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     CANNOT_SHOW,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from support.calls import call, refusal
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.bases.base_file import read_base
-from vaultwire.bases.new_notes import new_note_in
+from vaultwire.bases.base import read_base
+from vaultwire.bases.base_edits import new_note_in
 from vaultwire.vault.vault import Vault
 
 VAULT = """=== Tasks/Plan.md

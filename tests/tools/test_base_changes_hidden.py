@@ -8,7 +8,7 @@ from pathlib import Path
 from support.calls import attempt, call
 from support.vaults import open_vault, write_vault
 from vaultwire.toolkit.registry import Failure
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 
 VAULT = """=== Books/Dune.md
 ---

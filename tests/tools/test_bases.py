@@ -9,9 +9,9 @@ import pytest
 
 from support.calls import call, refusal
 from support.vaults import open_vault, write_vault
-from vaultwire.tools.base_tables import made_rows
-from vaultwire.trust.policy_paths import PathRules, Rule
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.tools.base_views import made_rows
+from vaultwire.trust.policy_rules import PathRules, Rule
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.value_types import NoProgress
 from vaultwire.vault.vault import Vault

@@ -299,7 +299,7 @@ def test_texts_tell_the_time_of_the_persons_clock_and_data_utc(
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:
-        for tool in ("find_notes", "recent_notes", "vault_stats"):
+        for tool in ("find_notes", "vault_overview"):
             outcome = call(vault, tool)
             assert shown in outcome.texts[0]
             assert "2026-07-01T16:03:00Z" in json.dumps(outcome.data)

@@ -92,7 +92,7 @@ def test_edits_are_one_change_that_can_be_taken_back(root: Path, vault: Vault) -
     assert "c" not in found
     assert '"fromSide":"right"' in (root / "Boards" / "Plan.canvas").read_text()
     assert refusal(vault, "edit_canvas", path="Plan", edits=edits, if_match=etag)[0] == STALE_EDIT
-    call(vault, "undo_change", change=outcome.data["change"])
+    call(vault, "undo_changes", changes=[outcome.data["change"]])
     assert snapshot(root) == before
 
 
@@ -108,7 +108,7 @@ def test_a_file_is_named_as_elsewhere_and_must_be_there(root: Path, vault: Vault
 def test_links_in_a_new_card_follow_moves(root: Path, vault: Vault) -> None:
     edits = [{"action": "add", "id": "n", "text": "[[Note]]"}, {"action": "add", "id": "m", "file": "Note"}]
     call(vault, "edit_canvas", path="Plan", edits=edits)
-    call(vault, "move_note", path="Note", to="Moved/Other")
+    call(vault, "move_notes", paths=["Note"], to="Moved/Other")
     found = nodes(root)
     assert (found["n"]["text"], found["m"]["file"]) == ("[[Other]]", "Moved/Other.md")
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from vaultwire.app.engine import load_first_tools, load_tools
-from vaultwire.toolkit.catalog import Toolset, load_catalog
-from vaultwire.toolkit.registry import AnyTool
+from vaultwire.app.engine import make_outside
+from vaultwire.toolkit.catalog import MORE, SIZES, Choice, Toolset, load_catalog
+from vaultwire.toolkit.registry import AnyTool, load_tool
 from vaultwire.toolkit.schema import describe
-from vaultwire.toolkit.tool_sets import MORE, SIZES, Choice
 from vaultwire.tools.instructions import instructions
 
 ROOT = Path(__file__).parent.parent.parent
@@ -31,13 +29,12 @@ KEYWORDS = {
 
 # The tools that change the vault, and whether text may be lost by it.
 CHANGING = {
-    **dict.fromkeys(["write_note", "delete_note", "edit_note", "set_properties", "remove_properties"], True),
+    **dict.fromkeys(["write_note", "delete_note", "edit_note", "set_properties"], True),
     **dict.fromkeys(
         ["append_daily_note", "insert_template", "add_attachment", "restore_note", "pending_changes"], False
     ),
     "create_note": True,  # links in other notes may follow
-    **dict.fromkeys(["move_note", "rename_heading", "rename_tag", "rename_property"], True),
-    **dict.fromkeys(["merge_notes", "extract_section", "undo_change", "fix_links", "edit_canvas", "set_task"], True),
+    **dict.fromkeys(["merge_notes", "extract_section", "fix_links", "edit_canvas", "set_task"], True),
     "set_properties_in_view": True,
     "create_note_in_view": False,
     "edit_base": True,
@@ -50,18 +47,6 @@ CHANGING = {
 def description(request: pytest.FixtureRequest) -> dict[str, Any]:
     described: dict[str, Any] = request.param
     return described
-
-
-def test_the_tools_are_there_and_listed_in_the_order_of_the_code() -> None:
-    assert set(NAMES) == {
-        "search_notes", "list_notes", "read_note", "write_note", "delete_note", "search_by_tags",
-        "get_outline", "list_links", "list_backlinks", "list_tags", "recent_notes",
-        "read_many", "daily_note", "graph", "list_attachments", "read_canvas", "query_base", "vault_guide",
-        "find_notes", "list_properties", "list_tasks", "check_notes", "vault_stats", "related_notes", "find_duplicates",
-        *CHANGING, "list_changes", "show_change",
-        "web_search", "search_tools", "list_tool_categories", "read_notes", "vault_overview",
-    }  # fmt: skip
-    assert [tool.name for tool in load_tools()] == NAMES
 
 
 def test_catalog_and_page_are_fresh() -> None:
@@ -80,15 +65,10 @@ def test_the_page_names_every_tool_and_argument() -> None:
 
 
 def test_a_tool_says_what_it_is(description: dict[str, Any]) -> None:
-    assert set(description) == {
-        "name",
-        "title",
-        "description",
-        "inputSchema",
-        "outputSchema",
-        "annotations",
-        "timeClass",
-    }
+    seen = {"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
+    ours = {"timeClass", "category", "listed", "module", "sameAs", "also", "rare", "plain"}
+    assert seen | {"timeClass", "category", "listed", "module"} <= set(description) <= seen | ours
+    assert {*description.get("rare", ())} <= description["inputSchema"]["properties"].keys()
     assert description["title"]
     assert len(description["description"]) > 20
     assert set(description["annotations"]) == {
@@ -115,11 +95,9 @@ def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
         "read_note",
         "write_note",
         "delete_note",
-        "get_outline",
         "edit_note",
         "set_task",
         "set_properties",
-        "remove_properties",
         "create_note",
         "append_daily_note",
         "create_note_in_view",
@@ -131,13 +109,9 @@ def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
         "edit_canvas",
         "list_changes",
         "pending_changes",
-        "show_change",
-        "undo_change",
         "restore_note",
         "undo_changes",
         "more_tools",
-        "search_tools",
-        "list_tool_categories",
     }
 
 
@@ -162,33 +136,31 @@ def test_defaults_fit_their_own_schema(description: dict[str, Any]) -> None:
             assert name not in description["inputSchema"]["required"]
 
 
-def test_a_described_tool_is_a_tool_with_code(description: dict[str, Any]) -> None:
-    toolset = Toolset(load_catalog, load_tools)
-    assert describe(toolset.tools[description["name"]]) == description == toolset.descriptions[description["name"]]
+def test_a_described_tool_is_loaded_from_its_module(description: dict[str, Any]) -> None:
+    assert describe(load_tool(description, make_outside())) == description
 
 
-def test_tools_that_are_not_loaded_first_are_loaded_when_one_is_asked_for() -> None:
-    first = load_first_tools()
-    times: list[int] = []
+def test_a_tool_is_loaded_once_and_only_when_it_is_asked_for() -> None:
+    loaded: list[str] = []
 
-    def load() -> Sequence[AnyTool]:
-        times.append(1)
-        return load_tools()
+    def load(described: dict[str, Any]) -> AnyTool:
+        loaded.append(described["name"])
+        return load_tool(described, make_outside())
 
-    toolset = Toolset(load_catalog, load, lambda: first)
-    assert [toolset.tools[tool.name] for tool in first] == [*first]
-    assert times == []
-    assert [name for name in NAMES if toolset.tools[name].name != name] == []
-    assert times == [1]
+    toolset = Toolset(load_catalog, load)
+    assert toolset.describe("read_notes") is not None
+    assert loaded == []
+    assert toolset.tool("read_notes") is toolset.tool("read_notes")
+    assert loaded == ["read_notes"]
     with pytest.raises(KeyError):
-        toolset.tools["no_tool"]
+        toolset.tool("no_tool")
 
 
 @pytest.mark.parametrize("read_only", [True, False])
 def test_instructions_fit_into_a_kilobyte_and_name_tools_that_are_there(read_only: bool) -> None:
     usable = {each["name"] for each in CATALOG if each["annotations"]["readOnlyHint"] or not read_only} | {MORE}
     for size in SIZES:
-        listed = {name for name in usable if Choice(size).lists(name)}
+        listed = {each["name"] for each in CATALOG if each["name"] in usable and Choice(size).lists(each)}
         text = instructions(listed, read_only=read_only)
         assert len(text.encode()) <= 1024
         named = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)) - {"if_match", "dry_run"}

@@ -13,7 +13,7 @@ import pytest
 from support.calls import DESCRIPTIONS, attempt, call, refusal
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.toolkit.registry import Outcome
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import (
     AMBIGUOUS_TARGET,
@@ -92,18 +92,18 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("edit_note", {"path": "Plan", "edits": edit(action="replace", property="status", content="done")}),
     ("edit_note", {"path": "Garden", "diff": "@@ -3,3 +3,3 @@\n ## Beds\n \n-Tomatoes. #work/outside\n+Peas.\n"}),
     ("set_properties", {"path": "Plan", "properties": [{"name": "rating", "value": "5"}]}),
-    ("remove_properties", {"path": "Plan", "names": ["STATUS"]}),
+    ("set_properties", {"paths": ["Plan"], "remove": ["STATUS"]}),
     ("create_note", {"path": "New/Idea", "content": "An idea."}),
     ("append_daily_note", {"content": "- called mum", "section": "Done"}),
     ("insert_template", {"path": "Garden", "template": "Day"}),
     ("add_attachment", {"name": "bed.png", "data": base64.b64encode(PNG).decode()}),
-    ("move_note", {"path": "Garden", "to": "Sub/Yard"}),
-    ("move_note", {"path": "Templates/", "to": "Forms"}),
+    ("move_notes", {"paths": ["Garden"], "to": "Sub/Yard"}),
+    ("move_notes", {"paths": ["Templates/"], "to": "Forms"}),
     ("move_notes", {"paths": ["Garden"], "to": "Sub/Yard"}),
     ("rename", {"what": "tag", "old": "work", "new": "job"}),
-    ("rename_heading", {"path": "Garden", "heading": "Beds", "to": "Raised beds"}),
-    ("rename_tag", {"old": "work", "new": "job"}),
-    ("rename_property", {"old": "status", "new": "state"}),
+    ("rename", {"what": "heading", "path": "Garden", "old": "Beds", "new": "Raised beds"}),
+    ("rename", {"what": "tag", "old": "work", "new": "job"}),
+    ("rename", {"what": "property", "old": "status", "new": "state"}),
     ("merge_notes", {"source": "Garden", "target": "Plan"}),
     ("extract_section", {"path": "Garden", "section": "Beds", "to": "./Beds"}),
     ("edit_canvas", {"path": "Board", "edits": edit(action="add", text="An idea, see [[Garden]]")}),
@@ -119,7 +119,7 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
 ]
 # Calls that need an earlier change: Sub/Other.md was deleted.
 OF_EARLIER: list[tuple[str, dict[str, Any]]] = [
-    ("undo_change", {"change": 1}),
+    ("undo_changes", {"changes": [1]}),
     ("restore_note", {"path": "Sub/Other.md"}),
 ]
 
@@ -134,12 +134,12 @@ def test_a_change_is_recorded_and_can_be_taken_back_and_had_again(
     assert after != before
     (listed,) = call(vault, "list_changes").data["changes"]
     assert (listed["tool"], listed["client"]) == (tool, "a client")
-    assert call(vault, "show_change", change=listed["change"]).data["diff"]
-    call(vault, "undo_change", change=listed["change"])
+    assert call(vault, "list_changes", change=listed["change"]).data["diff"]
+    call(vault, "undo_changes", changes=[listed["change"]])
     assert snapshot(root) == before
     latest = call(vault, "list_changes", limit=1).data["changes"][0]
     assert latest["undoes"] == listed["change"]
-    call(vault, "undo_change", change=latest["change"])
+    call(vault, "undo_changes", changes=[latest["change"]])
     assert snapshot(root) == after
 
 
@@ -349,10 +349,10 @@ def test_a_server_that_asks_for_it_edits_only_what_the_session_has_read(root: Pa
     assert refusal(mine, "write_note", path="Garden", content="x", mode="append")[0] == NOT_READ
     call(mine, "read_note", path="Garden", section="Beds")
     call(mine, "edit_note", path="Garden", edits=edits)
-    assert refusal(mine, "move_note", path="Garden", to="Yard")[0] == NOT_READ  # links to it would be edited
+    assert refusal(mine, "move_notes", paths=["Garden"], to="Yard")[0] == NOT_READ  # links to it would be edited
     call(mine, "read_note", path="Plan")
     call(mine, "read_note", path="Sub/Other")
-    call(mine, "move_note", path="Garden", to="Yard")
+    call(mine, "move_notes", paths=["Garden"], to="Yard")
     call(mine, "edit_note", path="Yard", edits=edits)
     call(mine, "create_note", path="Mine")
     call(mine, "edit_note", path="Mine", edits=edits)
@@ -363,17 +363,17 @@ def test_a_server_that_asks_for_it_edits_only_what_the_session_has_read(root: Pa
 def test_undo_keeps_later_edits_of_other_lines_and_refuses_where_they_touch(root: Path, vault: Vault) -> None:
     first = call(vault, "edit_note", path="Plan", edits=edit(action="replace", text="Intro", content="Preface"))
     call(vault, "edit_note", path="Plan", edits=edit(action="append", section="Log", content="later"))
-    call(vault, "undo_change", change=first.data["change"])
+    call(vault, "undo_changes", changes=[first.data["change"]])
     text = (root / "Plan.md").read_text()
     assert ("Intro, see" in text, "later" in text) == (True, True)
     second = call(vault, "edit_note", path="Plan", edits=edit(action="replace", text="Intro", content="Start"))
     call(vault, "edit_note", path="Plan", edits=edit(action="replace", text="Start", content="Begin"))
-    code, message = refusal(vault, "undo_change", change=second.data["change"])
+    code, message = refusal(vault, "undo_changes", changes=[second.data["change"]])
     assert (code, "Plan.md" in message) == (UNDO_CONFLICT, True)
 
 
 def test_a_move_rewrites_every_link_and_takes_them_back(root: Path, vault: Vault) -> None:
-    outcome = call(vault, "move_note", path="Garden", to="./Yard")
+    outcome = call(vault, "move_notes", paths=["Garden"], to="./Yard")
     assert (outcome.data["path"], outcome.data["links"]) == ("Yard.md", 4)
     assert "[[Yard#Beds|the beds]]" in (root / "Plan.md").read_text()
     assert (root / "Sub/Other.md").read_text() == "![[Yard]] and [the garden](Yard.md#Beds)\n"
@@ -387,15 +387,15 @@ def test_a_new_note_takes_no_link_from_another_of_its_name(root: Path, vault: Va
     (root / "Deep/Here.md").write_text("[[Other]] and [[Other#H|that]]\n")
     outcome = call(vault, tool, path="Deep/Other", content="New.")
     assert (root / "Deep/Here.md").read_text() == "[[Sub/Other]] and [[Sub/Other#H|that]]\n"
-    call(vault, "undo_change", change=outcome.data["change"])
+    call(vault, "undo_changes", changes=[outcome.data["change"]])
     assert (root / "Deep/Here.md").read_text() == "[[Other]] and [[Other#H|that]]\n"
     assert set(snapshot(root)) - set(before) == {"Deep/Here.md", "Sub/Garden.md"}
 
 
 def test_a_target_that_could_be_a_folder_or_a_note_is_asked_back(root: Path, vault: Vault) -> None:
-    code, message = refusal(vault, "move_note", path="Garden", to="Sub")
+    code, message = refusal(vault, "move_notes", paths=["Garden"], to="Sub")
     assert (code, "'Sub/'" in message, "'Sub.md'" in message) == (INVALID_ARGUMENTS, True, True)
-    assert call(vault, "move_note", path="Garden", to="Sub/").data["path"] == "Sub/Garden.md"
+    assert call(vault, "move_notes", paths=["Garden"], to="Sub/").data["path"] == "Sub/Garden.md"
 
 
 def test_a_deleted_note_comes_back_from_the_trash_and_from_the_journal(root: Path, vault: Vault) -> None:
@@ -462,7 +462,7 @@ def test_an_attachment_tells_the_link_that_shows_it(root: Path, vault: Vault) ->
 def test_changes_are_listed_by_file_and_in_pages(vault: Vault) -> None:
     for number in range(3):
         call(vault, "create_note", path=f"N{number}")
-    call(vault, "move_note", path="N0", to="Sub/Zero")
+    call(vault, "move_notes", paths=["N0"], to="Sub/Zero")
     page = call(vault, "list_changes", limit=2).data
     rest = call(vault, "list_changes", limit=2, before=page["next_before"]).data
     numbers = [change["change"] for change in [*page["changes"], *rest["changes"]]]
@@ -485,7 +485,7 @@ def test_changes_are_listed_by_any_name_of_a_note_there_or_gone(root: Path, vaul
 
 def test_a_rename_that_merges_tags_says_so(vault: Vault) -> None:
     call(vault, "set_properties", path="Garden", properties=[{"name": "tags", "values": ["job"]}])
-    outcome = call(vault, "rename_tag", old="work", new="job")
+    outcome = call(vault, "rename", what="tag", old="work", new="job")
     assert "#job was in use already (1 note): both" in outcome.data["notices"][0]
     assert isinstance(attempt(vault, "search_by_tags", tags=["job/outside"]), Outcome)
 
@@ -544,25 +544,20 @@ def test_a_path_with_its_folder_makes_a_second_note_and_names_every_file_it_edit
     assert all(path in outcome.texts[0] for path in edited)
 
 
-@pytest.mark.parametrize("tool", ["move_note", "move_notes"])
 @pytest.mark.parametrize(("source", "to"), [("Old", "X"), ("Old", "x.md"), ("old.png", "pic"), ("old.png", "pic.png")])
-def test_a_file_gets_no_name_that_another_has_unless_its_folder_is_given(
-    namesakes: Path, tool: str, source: str, to: str
-) -> None:
+def test_a_file_gets_no_name_that_another_has_unless_its_folder_is_given(namesakes: Path, source: str, to: str) -> None:
     write_vault(namesakes, "=== Deep/Old.md\n=== Deep/old.png\n=== Other/pic.png\n=== D.md\n![[pic.png]]\n")
     before = snapshot(namesakes)
-    names: dict[str, Any] = {"path": source} if tool == "move_note" else {"paths": [source]}
-    if source == "old.png":
-        names = {"path": "Deep/old.png"} if tool == "move_note" else {"paths": ["Deep/old.png"]}
+    paths = ["Deep/old.png" if source == "old.png" else source]
     vault = open_vault(namesakes)
-    code, message = refusal(vault, tool, **names, to=to)
+    code, message = refusal(vault, "move_notes", paths=paths, to=to)
     assert code == NOTE_EXISTS
     other, links = ("'Projects/X.md'", "3 files link") if source == "Old" else ("'Other/pic.png'", "1 file links")
     assert other in message
     assert links in message
     assert snapshot(namesakes) == before
     explicit = re.findall("'(Deep/[^']+)'", message)
-    call(vault, tool, **names, to=explicit[0])
+    call(vault, "move_notes", paths=paths, to=explicit[0])
     linked = "A.md" if source == "Old" else "D.md"
     assert other.strip("'").removesuffix(".md") in (namesakes / linked).read_text()
 
@@ -570,7 +565,7 @@ def test_a_file_gets_no_name_that_another_has_unless_its_folder_is_given(
 def test_a_file_that_keeps_its_name_may_share_it(namesakes: Path) -> None:
     write_vault(namesakes, "=== Sub/X.md\n=== Sub/Y.md\n=== Other/Y.md\n")
     vault = open_vault(namesakes)
-    call(vault, "move_note", path="Sub/X", to="x")
+    call(vault, "move_notes", paths=["Sub/X"], to="x")
     call(vault, "move_notes", paths=["Sub/x", "Sub/Y"], to="New")
     call(vault, "move_notes", paths=["New"], to="X")
     assert (namesakes / "X/x.md").exists()
@@ -597,8 +592,8 @@ def test_a_bare_name_that_a_note_elsewhere_has_is_taken_also_without_links(names
     [
         ("write_note", {"path": "./X", "content": "new"}),
         ("create_note", {"path": "./X", "content": "new"}),
-        ("move_note", {"path": "Projects/X", "to": "Y"}),
-        ("rename_property", {"old": "p", "new": "q"}),
+        ("move_notes", {"paths": ["Projects/X"], "to": "Y"}),
+        ("rename", {"what": "property", "old": "p", "new": "q"}),
     ],
 )
 def test_notes_where_only_links_or_names_change_are_edited_by_the_same_rules(

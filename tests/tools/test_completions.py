@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.tools.completions import Meaning, completions, meaning_of
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.tools.resources import Meaning, completions, meaning_of
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 

@@ -9,10 +9,11 @@ from typing import Any
 import jsonschema
 import pytest
 
+from support.calls import load_tools
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
+from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import NO_PROGRESS
 
 VAULT = """
@@ -31,8 +32,8 @@ Old.
 Not below the folder.
 """
 TODAY = date(2026, 3, 31)
-(DAILY_NOTE,) = [tool for tool in load_tools() if tool.name == "daily_note"]
-(DESCRIPTION,) = [description for description in load_catalog() if description["name"] == "daily_note"]
+(READ_NOTES,) = [tool for tool in load_tools() if tool.name == "read_notes"]
+(DESCRIPTION,) = [description for description in load_catalog() if description["name"] == "read_notes"]
 
 
 @pytest.fixture
@@ -40,30 +41,31 @@ def root(tmp_path: Path) -> Path:
     return write_vault(tmp_path, VAULT)
 
 
-def invoked(root: Path, **arguments: Any) -> Outcome[Any] | Failure:
-    return invoke(DAILY_NOTE, DESCRIPTION, arguments, open_vault(root, today=lambda: TODAY), NO_PROGRESS)
+def invoked(root: Path, day: str = "today", **arguments: Any) -> Outcome[Any] | Failure:
+    asked = {"paths": [day], **arguments}
+    return invoke(READ_NOTES, DESCRIPTION, asked, open_vault(root, today=lambda: TODAY), NO_PROGRESS)
 
 
 def ask(root: Path, **arguments: Any) -> tuple[list[str], dict[str, Any]]:
-    """Return the texts and data of an answer; the data fits the tool's schema."""
+    """Return the texts of an answer and the data of its one note; the data fits the tool's schema."""
     outcome = invoked(root, **arguments)
     assert isinstance(outcome, Outcome), outcome
     jsonschema.validate(outcome.data, DESCRIPTION["outputSchema"])
-    return outcome.texts, outcome.data
+    (note,) = outcome.data["notes"]
+    return outcome.texts, note
 
 
 def test_todays_note_is_read_where_the_settings_say_with_its_neighbours(root: Path) -> None:
     texts, data = ask(root)
     etag = open_vault(root).read("journal/2026/31.03..md").etag
     assert data == {
-        "day": "2026-03-31",
-        "period": "day",
+        "name": "today",
         "path": "journal/2026/31.03..md",  # as the disk spells it
-        "exists": True,
         "content": "Tuesday.\n",
+        "last_line": 1,
+        "total_lines": 1,
         "etag": etag,
         "previous": "journal/2026/30.03..md",
-        "template": "Templates/Daily.md",
     }
     assert texts[0] == "Tuesday.\n"
     assert texts[1].splitlines() == [
@@ -88,7 +90,7 @@ def test_a_day_is_named_as_people_do_and_notes_are_in_the_order_of_days(
 ) -> None:
     _, data = ask(root, day=day)
     assert (data["path"], data.get("previous"), data.get("next")) == (path, previous, following)
-    assert data["exists"] is (root / path).exists()
+    assert ("content" in data) is (root / path).exists()
 
 
 def test_a_note_that_is_not_there_is_not_made_and_the_way_to_make_it_is_said(root: Path) -> None:
@@ -99,7 +101,7 @@ def test_a_note_that_is_not_there_is_not_made_and_the_way_to_make_it_is_said(roo
         "There is no daily note of 2026-04-01 yet. append_daily_note makes 'journal/2026/01.04..md' from Templates/Daily.md "
         "to add to it."
     )
-    assert (data["exists"], data["template"]) == (False, "Templates/Daily.md")
+    assert data["error"] == "FILE_NOT_FOUND"
     assert not {"content", "etag"} & set(data)
 
 
@@ -111,8 +113,7 @@ def test_what_it_says_makes_it(root: Path) -> None:
 
 def test_without_settings_it_lies_in_the_vault_itself(tmp_path: Path) -> None:
     _, data = ask(write_vault(tmp_path, "=== 2026-03-31.md\n\n=== 2026-03-29.md\n=== deep/2026-03-30.md\n"))
-    assert (data["path"], data["previous"], data["exists"]) == ("2026-03-31.md", "2026-03-29.md", True)
-    assert "template" not in data
+    assert (data["path"], data["previous"], data["content"]) == ("2026-03-31.md", "2026-03-29.md", "\n")
 
 
 def test_settings_are_taken_as_they_are_now(root: Path) -> None:
@@ -133,10 +134,10 @@ def test_a_long_note_is_cut_and_its_etag_says_so(root: Path) -> None:
 
 @pytest.mark.parametrize("day", ["some day", "2026-02-30", "31.03.2026"])
 def test_a_day_that_is_none_is_refused(root: Path, day: str) -> None:
-    outcome = invoked(root, day=day)
-    assert isinstance(outcome, Failure)
-    assert outcome.code == "INVALID_ARGUMENTS"
-    assert "'yesterday'" in outcome.message
+    with pytest.raises(VaultError) as refused:
+        open_vault(root, today=lambda: TODAY).overview.periodic_note(day)
+    assert refused.value.code == "INVALID_ARGUMENTS"
+    assert "'yesterday'" in refused.value.message
 
 
 def test_settings_that_name_no_note_are_named(root: Path) -> None:
@@ -165,26 +166,20 @@ February.
 """
 
 
-def test_a_weeks_note_is_read_where_periodic_notes_says_with_its_neighbours(tmp_path: Path) -> None:
-    texts, data = ask(write_vault(tmp_path, PERIODIC), day="this week")
-    assert data == {
-        "day": "2026-03-30",
-        "period": "week",
-        "path": "Weeks/2026-W14.md",
-        "exists": False,
-        "previous": "Weeks/2026-W12.md",
-        "next": "Weeks/2026-W15.md",
-        "template": "Templates/Week.md",
-    }
-    assert texts[0].startswith(
-        "There is no weekly note of 2026-W14 (2026-03-30 to 2026-04-05) yet. append_daily_note makes 'Weeks/2026-W14.md' from"
-    )
+def test_a_weeks_note_is_looked_for_where_periodic_notes_says_and_its_neighbours_are_named(tmp_path: Path) -> None:
+    outcome = invoked(write_vault(tmp_path, PERIODIC), day="this week")
+    assert isinstance(outcome, Outcome)
+    (text,) = outcome.texts
+    assert text.startswith("No daily notes from 2026-03-30 to 2026-04-05, and no weekly note. ")
+    assert text.endswith(" Before it: Weeks/2026-W12.md. After it: Weeks/2026-W15.md.")
+    found = open_vault(tmp_path, today=lambda: TODAY).overview.periodic_note("this week")
+    assert (found.path, found.exists, found.template) == ("Weeks/2026-W14.md", False, "Templates/Week.md")
 
 
 def test_a_period_that_is_not_switched_on_has_the_usual_name(tmp_path: Path) -> None:
     texts, data = ask(write_vault(tmp_path, PERIODIC), day="last month")
-    assert (data["path"], data["exists"], data["content"]) == ("2026-02.md", True, "February.\n")
-    assert texts[1].startswith("Monthly note of 2026-02: (2026-02.md")
+    assert (data["path"], data["content"]) == ("2026-02.md", "February.\n")
+    assert texts[-1].startswith("last month: the monthly note and no daily notes.")
 
 
 @pytest.mark.parametrize("day", ["2026-W14", "week", "+0 weeks"])

@@ -1,4 +1,4 @@
-"""Finding tools: what a server lists, what a model finds beside it, and that whoever found a tool is told of its list."""
+"""The list of tools: what a server lists, and how a model gets at the others."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from support.vaults import write_vault
 from support.wire import Server
-from vaultwire.app.engine import load_tools
-from vaultwire.toolkit.catalog import load_catalog
-from vaultwire.toolkit.tool_sets import CATEGORIES, CORE, DISCOVERY, STANDARD, Choice, category_of
+from vaultwire.toolkit.catalog import CATEGORIES, MORE, Choice, load_catalog, standard_set
+
+STANDARD = standard_set()
+CORE = standard_set("core")
 
 CATALOG = load_catalog()
 EVERY = [description["name"] for description in CATALOG]
-SINGLE = [name for name in EVERY if name not in (*DISCOVERY, "web_search")]
 
 
-def test_every_tool_stands_in_one_category() -> None:
-    placed = [name for names in CATEGORIES.values() for name in names]
-    assert sorted(placed) == sorted(tool.name for tool in load_tools())
-    assert category_of("obsidian_eval") == "other"
+def test_every_tool_stands_in_one_category_and_is_listed_in_their_order() -> None:
+    rest = [each["category"] for each in CATALOG if each["name"] not in STANDARD]
+    assert [*dict.fromkeys(rest)] == sorted({*rest}, key=CATEGORIES.index)
+    assert [each["name"] for each in CATALOG[: len(STANDARD)]] == STANDARD
+    assert "other" not in {each["category"] for each in CATALOG}
 
 
 @pytest.mark.parametrize(
@@ -33,29 +33,14 @@ def test_every_tool_stands_in_one_category() -> None:
         (Choice(), [*STANDARD, "web_search"]),
         (Choice("core"), [name for name in EVERY if name in CORE]),
         (Choice("all"), EVERY),
-        (Choice("core", ["graph"]), [name for name in EVERY if name in (*CORE, "graph")]),
+        (Choice("core", ["list_notes"]), [name for name in EVERY if name in (*CORE, "list_notes")]),
         (Choice(without=["delete_note"]), [name for name in [*STANDARD, "web_search"] if name != "delete_note"]),
-        (Choice("all", ["graph"], ["graph"]), [name for name in EVERY if name != "graph"]),
+        (Choice("all", ["list_notes"], ["list_notes"]), [name for name in EVERY if name != "list_notes"]),
     ],
     ids=["standard", "core", "all", "core and one", "without one", "without wins"],
 )
 def test_a_size_and_single_tools_say_what_is_listed(choice: Choice, expected: list[str]) -> None:
-    assert [name for name in EVERY if choice.lists(name)] == expected
-
-
-@pytest.mark.parametrize(
-    ("choice", "grows"),
-    [
-        (Choice(), False),
-        (Choice("all"), False),
-        (Choice("core"), False),
-        (Choice("core", ["search_tools"]), True),
-        (Choice("core", ["search_tools"], without=["search_tools"]), False),
-        (Choice("core", ["search_tools"], without=[name for name in EVERY if name not in (*CORE, *DISCOVERY)]), False),
-    ],
-)
-def test_the_list_grows_only_where_there_is_more_and_a_way_to_it(choice: Choice, grows: bool) -> None:
-    assert choice.can_grow is grows
+    assert {each["name"] for each in CATALOG if choice.lists(each)} == {*expected}
 
 
 def test_the_core_costs_a_model_a_quarter_of_the_whole_at_most() -> None:
@@ -73,7 +58,7 @@ def notes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def core(notes: Path) -> Iterator[Server]:
-    with Server(notes, "--tools", "core", "--tool", "search_tools", "--structured") as server:
+    with Server(notes, "--tools", "core", "--structured") as server:
         yield server
 
 
@@ -81,8 +66,11 @@ def listed(server: Server) -> list[str]:
     return [tool["name"] for tool in server.request("tools/list")["result"]["tools"]]
 
 
-def found(server: Server, **arguments: Any) -> Any:
-    return server.call("search_tools", **arguments)["structuredContent"]
+def near(server: Server, wish: str) -> list[str]:
+    """Return the tools that are named where somebody asks for one by what it should do."""
+    answer = server.call(MORE, tool=wish)
+    assert answer["_meta"]["errorCode"] == "TOOL_NOT_FOUND"
+    return re.findall(r"^([a-z_]+)\(", answer["content"][0]["text"], re.MULTILINE)
 
 
 def test_without_options_the_list_is_the_standard_one_and_does_not_change(notes: Path) -> None:
@@ -105,35 +93,9 @@ def test_more_tools_names_every_tool_that_is_not_listed(notes: Path) -> None:
             assert {*STANDARD} & runs <= named
 
 
-def test_a_tool_that_is_found_is_listed_from_then_on_and_the_client_is_told(core: Server) -> None:
-    assert core.open("2025-11-25")["capabilities"]["tools"] == {"listChanged": True}
-    assert listed(core) == [name for name in EVERY if name in (*CORE, "search_tools")]
-    result = found(core, query="rename_tag", limit=1)
-    assert [tool["name"] for tool in result["tools"]] == ["rename"]
-    assert result["listed"] is True
-    assert "notifications/tools/list_changed" in [each["method"] for each in core.notifications]
-    assert set(listed(core)) - set(CORE) == {"rename", "search_tools"}
-
-
-def test_finding_what_is_listed_already_tells_nobody(core: Server) -> None:
-    core.open("2025-11-25")
-    assert found(core, query="read_notes", limit=1)["listed"] is True
-    found(core, query="rename_tag", limit=1)
-    found(core, query="rename_tag", limit=1)
-    listed(core)
-    assert [each["method"] for each in core.notifications] == ["notifications/tools/list_changed"]
-
-
 def test_a_tool_that_is_not_listed_can_be_called(core: Server) -> None:
-    core.open("2025-11-25")
-    assert core.call("vault_stats")["isError"] is False
-
-
-def test_where_there_are_no_sessions_the_list_stays_and_does_not_promise_to_change(core: Server) -> None:
-    assert core.open("2026-07-28")["capabilities"]["tools"] == {"listChanged": False}
-    assert found(core, query="rename tag")["listed"] is False
-    assert listed(core) == [name for name in EVERY if name in (*CORE, "search_tools")]
-    assert core.notifications == []
+    assert core.open("2025-11-25")["capabilities"]["tools"] == {"listChanged": False}
+    assert core.call("vault_overview")["isError"] is False
 
 
 @pytest.mark.parametrize(
@@ -160,50 +122,38 @@ def test_where_there_are_no_sessions_the_list_stays_and_does_not_promise_to_chan
 )
 def test_the_tool_that_is_meant_comes_first(core: Server, query: str, first: str) -> None:
     core.open("2025-11-25")
-    assert found(core, query=query)["tools"][0]["name"] == first
+    assert near(core, query)[0] == first
 
 
-def test_as_much_is_told_as_was_asked_for(core: Server) -> None:
+def test_a_tool_is_told_with_its_arguments_those_first_that_it_needs(core: Server) -> None:
     core.open("2025-11-25")
-    (name,) = found(core, query="merge_notes", limit=1, detail_level="name")["tools"]
-    assert name == {"name": "merge_notes", "category": "organize"}
-    (summary,) = found(core, query="merge_notes", limit=1)["tools"]
-    assert set(summary) == {"name", "category", "summary", "arguments"}
-    assert summary["arguments"] == ["source", "target", "where?", "dry_run?"]
-    tasks = found(core, query="set_task", detail_level="summary", limit=1)["tools"][0]
-    assert tasks["arguments"][0] == "tasks: [{path, text?, line?, status?, due?}]"
-    (full,) = found(core, query="merge_notes", limit=1, detail_level="full")["tools"]
+    tools = {each["name"]: each for each in core.call(MORE)["structuredContent"]["tools"]}
+    assert tools["merge_notes"]["arguments"] == ["source", "target", "where?", "dry_run?"]
+    assert tools["set_task"]["arguments"][0] == "tasks: [{path, text?, line?, status?, due?}]"
+    assert tools["merge_notes"]["category"] == "organize"
     (described,) = (each for each in CATALOG if each["name"] == "merge_notes")
-    assert full["description"] == described["description"]
-    assert json.loads(full["input_schema"]) == described["inputSchema"]
-    assert described["description"].startswith(full["summary"])
+    assert described["description"].startswith(tools["merge_notes"]["summary"].removesuffix(" …"))
 
 
-def test_nothing_found_says_what_there_is(core: Server) -> None:
+def test_a_wish_that_no_tool_fits_says_how_to_see_all(core: Server) -> None:
     core.open("2025-11-25")
-    result = core.call("search_tools", query="zzz")
-    assert result["structuredContent"] == {"tools": [], "total": 0, "listed": False}
-    assert "tags and properties" in result["content"][0]["text"]
+    assert "more_tools lists what there is" in core.call(MORE, tool="zzz")["content"][0]["text"]
 
 
-def test_categories_hold_every_tool_that_may_be_called(core: Server) -> None:
+def test_a_former_tool_is_named_with_the_one_that_does_its_work(core: Server) -> None:
     core.open("2025-11-25")
-    data = core.call("list_tool_categories")["structuredContent"]
-    named = [name for each in data["categories"] for name in each["tools"]]
-    assert sorted(named) == sorted([*SINGLE, *DISCOVERY])  # web_search is not there
-    assert data["total"] == len(named)
-    one = core.call("list_tool_categories", category="Links")["structuredContent"]["categories"]
-    assert [each["category"] for each in one] == ["links"]
+    assert "list_links does its work now" in core.call(MORE, tool="list_backlinks")["content"][0]["text"]
+    error = core.request("tools/call", {"name": "rename_tag", "arguments": {}})["error"]
+    assert "rename does its work now" in error["message"]
 
 
 def test_what_may_not_be_called_is_not_found(notes: Path) -> None:
-    with Server(notes, "--tools", "all", "--read-only", "--no-tool", "graph", "--structured") as server:
+    with Server(notes, "--tools", "all", "--read-only", "--no-tool", "list_notes", "--structured") as server:
         server.open("2025-11-25")
-        everything = found(server, limit=50)["tools"]
-        names = {tool["name"] for tool in everything}
+        names = {*listed(server)}
         assert "read_note" in names
-        assert not names & {"write_note", "edit_note", "graph"}
-        for name in ("graph", "web_search"):
+        assert not names & {"write_note", "edit_note", "list_notes"}
+        for name in ("list_notes", "web_search"):
             error = server.request("tools/call", {"name": name, "arguments": {}})["error"]
             assert error["data"]["errorCode"] == "TOOL_NOT_FOUND"
             assert f"{name}," not in error["message"]
@@ -212,9 +162,10 @@ def test_what_may_not_be_called_is_not_found(notes: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
+        (["--no-tool", "rename_tag"], "there is no tool 'rename_tag' in this run; rename does its work now"),
         (["--tool", "nosuch"], "--tool: there is no tool 'nosuch'"),
         (["--no-tool", "nosuch"], "--no-tool: there is no tool 'nosuch'"),
-        (["--tool", "graph", "--no-tool", "graph"], "--tool: there is no tool 'graph'"),
+        (["--tool", "list_notes", "--no-tool", "list_notes"], "--tool: there is no tool 'list_notes'"),
         (["--tool", "web-search"], "--tool: there is no tool 'web_search'"),
         (["--rate", "nosuch=5"], "--rate: there is no tool 'nosuch'"),
         (["--rate", "many"], "not a rate: 'many'"),

@@ -9,7 +9,7 @@ import pytest
 
 from support.calls import call, refusal
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import NOTE_EXISTS, STALE_EDIT
 from vaultwire.vault.vault import Vault
 
@@ -197,7 +197,7 @@ def test_a_property_is_renamed_in_base_blocks(vault: Vault, root: Path) -> None:
     )
     (root / "Other.md").write_text("~~~base\nfilters: file.hasProperty('status')\n~~~\n")
     before = snapshot(root)
-    done = call(vault, "rename_property", old="status", new="state")
+    done = call(vault, "rename", what="property", old="status", new="state")
     assert (root / "Block.md").read_bytes() == (
         b'---\r\nstate: open\r\n---\r\n> ```base\r\n> filters: state == "open" # soon\r\n> ```\r\n\r\n'
         b"```base\r\nviews:\r\n  - type: table\r\n    order: [file.name, note.state]\r\n```\r\nbase status\r\n"
@@ -213,12 +213,12 @@ def test_blocks_that_name_a_property_with_odd_characters_are_found(vault: Vault,
     written = json.dumps(name)
     (root / "Has.md").write_text(f"---\n{written}: 1\n---\n")
     (root / "Other.md").write_text(f"```base\nviews:\n  - order: [{written}]\n```\n")
-    call(vault, "rename_property", old=name, new="state")
+    call(vault, "rename", what="property", old=name, new="state")
     assert (root / "Other.md").read_text() == '```base\nviews:\n  - order: ["state"]\n```\n'
 
 
 def test_a_block_that_cannot_be_read_keeps_the_old_name_and_is_named(vault: Vault, root: Path) -> None:
     (root / "Other.md").write_text("```base\nfilters: [status\n```\n")
-    done = call(vault, "rename_property", old="status", new="state")
+    done = call(vault, "rename", what="property", old="status", new="state")
     assert any("Other.md keeps the old name: it" in notice for notice in done.data["notices"])
     assert (root / "Other.md").read_text() == "```base\nfilters: [status\n```\n"

@@ -11,8 +11,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from support.calls import load_tools
 from support.vaults import open_vault, write_vault
-from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.phrases import local_time
 from vaultwire.toolkit.registry import Failure, Outcome, invoke

@@ -52,7 +52,7 @@ def test_tasks_have_the_words_that_people_have(vault: Vault, status: str, texts:
 def test_tasks_of_templates_are_not_counted_unless_they_are_asked_for(vault: Vault) -> None:
     assert call(vault, "list_tasks", status="any").data["total"] == 2
     assert call(vault, "list_tasks", status="any", text="e", sort="due").data["total"] == 2
-    stats = call(vault, "vault_stats").data
+    stats = call(vault, "vault_overview").data["stats"]
     assert (stats["tasks_open"], stats["tasks_done"]) == (1, 1)
     assert call(vault, "list_tasks", folder="Templates").data["total"] == 1
     assert call(vault, "list_tasks", path="Templates/Meeting").data["total"] == 1

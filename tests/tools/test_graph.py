@@ -9,8 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from support.calls import load_tools
 from support.vaults import open_vault, write_vault
-from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.vault.value_types import NO_PROGRESS
@@ -29,8 +29,8 @@ VAULT = """
 === Alone.md
 === plan.png
 """
-(GRAPH,) = [tool for tool in load_tools() if tool.name == "graph"]
-(DESCRIPTION,) = [description for description in load_catalog() if description["name"] == "graph"]
+(LIST_LINKS,) = [tool for tool in load_tools() if tool.name == "list_links"]
+(DESCRIPTION,) = [description for description in load_catalog() if description["name"] == "list_links"]
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def opened(root: Path) -> Vault:
 
 
 def invoked(root: Path, what: str, **arguments: Any) -> Outcome[Any] | Failure:
-    return invoke(GRAPH, DESCRIPTION, {"what": what, **arguments}, opened(root), NO_PROGRESS)
+    return invoke(LIST_LINKS, DESCRIPTION, {"what": what, **arguments}, opened(root), NO_PROGRESS)
 
 
 def ask(root: Path, what: str, **arguments: Any) -> tuple[list[str], dict[str, Any]]:
@@ -104,7 +104,7 @@ def test_each_question_has_its_answer(root: Path, case: str) -> None:
     arguments, lines = ANSWERS[case]
     said, data = ask(root, case.partition(",")[0], **arguments)
     assert said == lines
-    assert data["what"] == case.partition(",")[0]
+    assert data["total"] == len(data["files"] if "files" in data else data["names"])
 
 
 def test_a_program_is_told_distances_directions_and_places(root: Path) -> None:
@@ -115,7 +115,6 @@ def test_a_program_is_told_distances_directions_and_places(root: Path) -> None:
         "direction": "in",
     }
     assert ask(root, "path", path="Log", to="Garden")[1] == {
-        "what": "path",
         "files": [
             {"path": "Log.md", "distance": 0},
             {"path": "Shed.md", "distance": 1, "via": "Log.md", "direction": "out"},
@@ -125,8 +124,7 @@ def test_a_program_is_told_distances_directions_and_places(root: Path) -> None:
     }
     assert ask(root, "hubs")[1]["files"][0] == {"path": "Shed.md", "linked_by": 2}
     assert ask(root, "unresolved")[1] == {
-        "what": "unresolved",
-        "unresolved": [
+        "names": [
             {
                 "name": "nowhere",
                 "links": 2,
@@ -140,13 +138,13 @@ def test_a_program_is_told_distances_directions_and_places(root: Path) -> None:
 def test_a_name_wanted_in_many_places_shows_the_first_and_counts_the_rest(tmp_path: Path) -> None:
     lines, data = ask(write_vault(tmp_path, "=== A.md\n" + "[[gone]]\n" * 23), "unresolved")
     assert lines[1].endswith("A.md:20 and 3 more")
-    assert (data["unresolved"][0]["links"], len(data["unresolved"][0]["places"])) == (23, 20)
+    assert (data["names"][0]["links"], len(data["names"][0]["places"])) == (23, 20)
 
 
 @pytest.mark.parametrize("case", [case for case in ANSWERS if "none" not in case])
 def test_pages_hold_every_file_once(root: Path, case: str) -> None:
     what, arguments = case.partition(",")[0], ANSWERS[case][0]
-    key = "unresolved" if what == "unresolved" else "files"
+    key = "names" if what == "unresolved" else "files"
     whole = ask(root, what, **arguments)[1][key]
     seen: list[Any] = []
     cursor: dict[str, str] = {}

@@ -8,8 +8,8 @@ import pytest
 
 from support.calls import call
 from support.vaults import open_vault, write_vault
-from vaultwire.tools.guide import MAX_SUMMARY, guide_texts, summary
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.tools.overview import MAX_SUMMARY, guide_texts, summary
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS
 

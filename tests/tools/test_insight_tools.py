@@ -30,7 +30,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_related_notes_come_with_their_reasons(root: Path) -> None:
-    outcome = call(open_vault(root), "related_notes", path="Bread")
+    outcome = call(open_vault(root), "list_links", path="Bread", what="related")
     lines = outcome.texts[0].split("\n")
     assert lines[0] == "2 notes related to Bread.md:"
     assert set(lines[1:]) == {
@@ -39,8 +39,8 @@ def test_related_notes_come_with_their_reasons(root: Path) -> None:
     }
     (rolls,) = [note for note in outcome.data["notes"] if note["path"] == "Rolls.md"]
     assert rolls["words"] == ["levain", "rye"]
-    assert call(open_vault(root), "related_notes", path="Log/3").texts == ["0 notes related to Log/3.md."]
-    assert refusal(open_vault(root), "related_notes", path="Nowhere")[0] == FILE_NOT_FOUND
+    assert call(open_vault(root), "list_links", path="Log/3", what="related").texts == ["0 notes related to Log/3.md."]
+    assert refusal(open_vault(root), "list_links", path="Nowhere", what="related")[0] == FILE_NOT_FOUND
 
 
 def test_duplicates_are_grouped_and_paged(root: Path) -> None:
@@ -78,7 +78,7 @@ def test_links_are_fixed_as_suggested_or_as_given(root: Path) -> None:
     )
     assert done.texts[0].startswith('Done: 2 links fixed. Undo: undo_changes {"changes":[1]}')
     assert (root / "Rolls copy.md").read_text() == "not the same [[Bread]] ![[Flour#x]] [[Later]]\n"
-    call(vault, "undo_change", change=1)
+    call(vault, "undo_changes", changes=[1])
     assert tree(root) == before
 
 

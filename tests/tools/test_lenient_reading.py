@@ -13,13 +13,10 @@ from hypothesis import strategies as st
 
 from support.calls import attempt, call
 from support.vaults import open_vault, write_vault
-from vaultwire.toolkit.argument_examples import example_of
-from vaultwire.toolkit.arguments import check_arguments
-from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
+from vaultwire.toolkit.arguments import OTHER_NAMES, check_arguments, example_of, meanings
+from vaultwire.toolkit.catalog import APP_CATALOG, MORE, load_catalog
 from vaultwire.toolkit.lenient_reading import read_arguments
-from vaultwire.toolkit.other_names import OTHER_NAMES, meanings
 from vaultwire.toolkit.registry import Failure
-from vaultwire.toolkit.tool_sets import MORE
 
 CATALOG = [*load_catalog(), *load_catalog(APP_CATALOG)]
 SCHEMAS = {description["name"]: description["inputSchema"] for description in CATALOG}
@@ -171,26 +168,33 @@ READ: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("search_by_tags", {"tags": "garden"}, {"tags": ["garden"]}),
     ("search_by_tags", {"tag": "garden", "match": "ANY"}, {"tags": ["garden"], "match": "any"}),
     ("search_by_tags", {"tags": '["garden", "work"]'}, {"tags": ["garden", "work"]}),
-    ("read_many", {"paths": "Kickoff"}, {"paths": ["Kickoff"]}),
+    ("read_notes", {"paths": "Kickoff"}, {"paths": ["Kickoff"]}),
     ("find_notes", {"properties": "due<today"}, {"properties": ["due<today"]}),
     ("find_notes", {"properties": "[status:active]"}, {"properties": ["[status:active]"]}),
     ("find_notes", {"query": "plan", "tag": "work"}, {"name": "plan", "tags": ["work"]}),
     ("read_note", {"name": "A", "heading": "Tasks"}, {"path": "A", "section": "Tasks"}),
     ("read_note", {"file": "A", "lines": 10}, {"path": "A", "lines": "10"}),
     ("read_note", {"path": "A", "section": None, "lines": None}, {"path": "A"}),
-    ("daily_note", {"date": "2026-01-31"}, {"day": "2026-01-31"}),
     (
         "append_daily_note",
         {"text": "x", "heading": "Log", "date": "today"},
         {"content": "x", "section": "Log", "day": "today"},
     ),
-    ("list_tags", {"folder": None, "directory": "Projects"}, {"folder": "Projects"}),
-    ("move_note", {"path": "A", "new_path": "B"}, {"path": "A", "to": "B"}),
-    ("move_note", {"source": "A", "destination": "B", "dryRun": "true"}, {"path": "A", "to": "B", "dry_run": True}),
-    ("rename_heading", {"path": "A", "section": "x", "new_heading": "y"}, {"path": "A", "heading": "x", "to": "y"}),
-    ("rename_tag", {"from": "a", "to": "b"}, {"old": "a", "new": "b"}),
+    (
+        "vault_overview",
+        {"what": "tags", "folder": None, "directory": "Projects"},
+        {"what": "tags", "folder": "Projects"},
+    ),
+    ("move_notes", {"path": "A", "new_path": "B"}, {"paths": ["A"], "to": "B"}),
+    ("move_notes", {"source": "A", "destination": "B", "dryRun": "true"}, {"paths": ["A"], "to": "B", "dry_run": True}),
+    (
+        "rename",
+        {"what": "heading", "path": "A", "section": "x", "new_heading": "y"},
+        {"what": "heading", "path": "A", "old": "x", "new": "y"},
+    ),
+    ("rename", {"what": "tag", "tag": "a", "to": "b"}, {"what": "tag", "old": "a", "new": "b"}),
     ("merge_notes", {"from": "A", "into": "B"}, {"source": "A", "target": "B"}),
-    ("undo_change", {"id": "7"}, {"change": 7}),
+    ("undo_changes", {"id": "7"}, {"changes": [7]}),
     ("undo_changes", {"change": 7}, {"changes": [7]}),
     ("read_notes", {"path": "Plans, old"}, {"paths": ["Plans, old"]}),
     ("move_notes", {"source": "A, b", "destination": "B"}, {"paths": ["A, b"], "to": "B"}),
@@ -199,7 +203,11 @@ READ: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("find_notes", {"properties": {"status": "done", "rating": ">=4"}}, {"properties": ["status=done", "rating>=4"]}),
     ("create_note", {"path": "A", "on_collision": "number"}, {"path": "A", "if_exists": "number"}),
     ("set_properties", {"path": "A", "set": '{"n": 5}'}, {"paths": ["A"], "set": {"n": 5}}),
-    ("more_tools", {"name": "graph", "args": '{"what": "hubs"}'}, {"tool": "graph", "arguments": {"what": "hubs"}}),
+    (
+        "more_tools",
+        {"name": "list_links", "args": '{"what": "hubs"}'},
+        {"tool": "list_links", "arguments": {"what": "hubs"}},
+    ),
     ("edit_note", {"path": "A", "edits": EDIT}, {"path": "A", "edits": [EDIT]}),
     ("edit_note", {"path": "A", "edits": json.dumps(EDIT)}, {"path": "A", "edits": [EDIT]}),
     ("edit_note", {"path": "A", "edits": json.dumps([EDIT, EDIT])}, {"path": "A", "edits": [EDIT, EDIT]}),
@@ -274,7 +282,7 @@ READ: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"path": "A", "properties": [{"name": "n", "values": [1, True, "x"]}]},
         {"paths": ["A"], "properties": [{"name": "n", "values": ["1", "true", "x"]}]},
     ),
-    ("remove_properties", {"path": "A", "names": "status"}, {"path": "A", "names": ["status"]}),
+    ("set_properties", {"paths": ["A"], "remove": "status"}, {"paths": ["A"], "remove": ["status"]}),
     ("obsidian_set_property", {"name": "n", "value": 5, "path": "A"}, {"name": "n", "value": "5", "path": "A"}),
 ]
 
@@ -288,7 +296,7 @@ def test_what_can_mean_only_one_thing_is_read(tool: str, sent: dict[str, Any], m
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     # What can mean several things, or nothing.
     ("search_by_tags", {"tags": "garden, work"}, "'tags' must be a list"),
-    ("read_many", {"paths": "A\nB"}, "'paths' must be a list"),
+    ("read_notes", {"paths": "A\nB"}, "'paths' must be a list"),
     ("search_by_tags", {"tags": None}, "'tags' must be a list"),
     ("search_notes", {"query": "a", "limit": "many"}, "'limit' must be an integer"),
     ("search_notes", {"query": "a", "limit": "0"}, "'limit' must be an integer from 1 to 1000, got '0'"),
@@ -374,7 +382,7 @@ def test_other_names_are_of_arguments_that_there_are() -> None:
 
 def test_a_name_means_an_argument_only_where_it_is_no_argument_itself() -> None:
     assert meanings("heading", ["path", "section"]) == ["section"]
-    assert read_arguments(SCHEMAS["rename_heading"], {"path": "A", "heading": "x", "to": "y"})[0]["heading"] == "x"
+    assert read_arguments(SCHEMAS["list_links"], {"path": "A", "to": "y"})[0]["to"] == "y"
     assert meanings("new-Path", ["path", "to"]) == ["to"]
     assert meanings("_", ["path", "to"]) == []
     assert meanings("x" * 1_000_000, ["path"]) == []
@@ -431,6 +439,6 @@ def test_a_call_in_another_form_does_what_was_meant(tmp_path: Path) -> None:
     call(vault, "set_properties", note="A", properties={"status": "done", "tags": ["a"], "n": 5})
     call(vault, "edit_note", path="A", old_text="teh", new_text="the")
     call(vault, "edit_note", path="A", edits='{"action": "append", "section": "Log", "content": "more"}')
-    call(vault, "move_note", path="A", new_path="Folder/B.md")
+    call(vault, "move_notes", paths=["A"], new_path="Folder/B.md")
     text = (root / "Folder/B.md").read_text()
     assert text == "---\nstatus: done\ntags:\n  - a\nn: 5\n---\n# Log\nthe cat\nmore\n"

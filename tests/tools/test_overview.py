@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from support.calls import load_tools
 from support.vaults import open_vault, write_vault
-from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.phrases import local_time
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
@@ -64,7 +64,7 @@ def call(root: Path, name: str, /, **arguments: Any) -> tuple[list[str], dict[st
 
 
 def test_properties_are_listed_with_types_and_counts(root: Path) -> None:
-    lines, data = call(root, "list_properties")
+    lines, data = call(root, "vault_overview", what="properties")
     assert lines == [
         "4 properties in use:",
         "size: text or number (2 notes)",
@@ -77,28 +77,30 @@ def test_properties_are_listed_with_types_and_counts(root: Path) -> None:
 
 
 def test_the_values_of_a_property_are_listed_one_by_one(root: Path) -> None:
-    lines, data = call(root, "list_properties", name="status")
+    lines, data = call(root, "vault_overview", what="values", name="status")
     assert lines == ["Status: text or multitext (2 notes)", "2 values:", "  done (2)", "  open (1)"]
     assert data["values"] == [{"value": "done", "notes": 2}, {"value": "open", "notes": 1}]
-    lines, _ = call(root, "list_properties", name="day", folder="Sub")
+    lines, _ = call(root, "vault_overview", what="values", name="day", folder="Sub")
     assert lines == ["day: date (1 note)", "1 value:", "  (empty) (1)"]
-    lines, data = call(root, "list_properties", name="nothing")
+    lines, data = call(root, "vault_overview", what="values", name="nothing")
     assert (lines, data["total"]) == (["No note has the property 'nothing'."], 0)
 
 
 def test_a_long_value_is_cut(tmp_path: Path) -> None:
-    _, data = call(write_vault(tmp_path, f"=== A.md\n---\na: {'x' * 300}\n---\n"), "list_properties", name="a")
+    _, data = call(
+        write_vault(tmp_path, f"=== A.md\n---\na: {'x' * 300}\n---\n"), "vault_overview", what="values", name="a"
+    )
     assert data["values"][0]["value"] == "x" * 199 + "…"
 
 
 @pytest.mark.parametrize("arguments", [{}, {"name": "status"}])
 def test_pages_of_properties_and_values_hold_each_once(root: Path, arguments: dict[str, str]) -> None:
     kind = "values" if arguments else "properties"
-    _, whole = call(root, "list_properties", **arguments)
+    _, whole = call(root, "vault_overview", what=kind, **arguments)
     seen: list[Any] = []
     cursor: dict[str, str] = {}
     while True:
-        _, data = call(root, "list_properties", limit=1, **arguments, **cursor)
+        _, data = call(root, "vault_overview", what=kind, limit=1, **arguments, **cursor)
         assert data["total"] == whole["total"]
         seen += data[kind]
         if "next_cursor" not in data:
@@ -162,7 +164,8 @@ def test_the_vault_is_shown_in_numbers(root: Path) -> None:
     for path in ("Home.md", "Sub/Garden.md"):
         os.utime(root / path, ns=(0, 1_800_000_000 * 10**9))
     size = sum((root / path).stat().st_size for path in ("Home.md", "Sub/Garden.md"))
-    lines, data = call(root, "vault_stats")
+    lines, answer = call(root, "vault_overview")
+    data = answer["stats"]
     assert lines == [
         f"Notes: 2 notes, {size} bytes, last changed {local_time('2027-01-15T08:00:00Z')}",
         "1 attachment: 1 pdf",
@@ -187,10 +190,10 @@ def test_notes_that_cannot_be_read_or_are_excluded_are_said(tmp_path: Path) -> N
         "=== Bad.md\n---\na: [\n---\n=== Big.md\n" + "x" * 200 + "\n=== Old/A.md\n=== .vaultwireignore\nOld/\n",
     )
     outcome = invoke(
-        TOOLS["vault_stats"], DESCRIPTIONS["vault_stats"], {}, open_vault(tmp_path, max_bytes=100), NO_PROGRESS
+        TOOLS["vault_overview"], DESCRIPTIONS["vault_overview"], {}, open_vault(tmp_path, max_bytes=100), NO_PROGRESS
     )
     assert isinstance(outcome, Outcome)
-    data = outcome.data
+    data = outcome.data["stats"]
     assert (data["notes"], data["excluded_notes"], data["unreadable_notes"], data["notes_with_problems"]) == (
         2,
         1,
@@ -203,7 +206,8 @@ def test_notes_that_cannot_be_read_or_are_excluded_are_said(tmp_path: Path) -> N
 
 
 def test_an_empty_vault_has_no_last_change(tmp_path: Path) -> None:
-    lines, data = call(tmp_path, "vault_stats")
+    lines, answer = call(tmp_path, "vault_overview")
+    data = answer["stats"]
     assert "modified" not in data
     assert lines[1] == "0 attachments"
 
@@ -211,5 +215,5 @@ def test_an_empty_vault_has_no_last_change(tmp_path: Path) -> None:
 def test_whole_numbers_are_shown_as_such_and_counted_together(tmp_path: Path) -> None:
     values = ["8", "8.0", "[8, 8.0, 2.5]", "'8.0'", "1e3"]
     text = "".join(f"=== {number}.md\n---\np: {value}\n---\n" for number, value in enumerate(values))
-    found = call(write_vault(tmp_path, text), "list_properties", name="p")[1]["values"]
+    found = call(write_vault(tmp_path, text), "vault_overview", what="values", name="p")[1]["values"]
     assert {each["value"]: each["notes"] for each in found} == {"8": 3, "2.5": 1, "8.0": 1, "1000": 1}

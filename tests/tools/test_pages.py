@@ -88,16 +88,16 @@ LISTS: list[tuple[str, dict[str, Any], str, Key]] = [
     ("search_by_tags", {"tags": ["all", "tag"], "match": "any"}, "notes", path_of),
     ("list_tasks", {}, "tasks", place_of),
     ("list_tasks", {"status": "any", "text": "o"}, "tasks", place_of),
-    ("list_tags", {}, "tags", lambda entry: entry["tag"]),
-    ("list_properties", {}, "properties", lambda entry: entry["name"]),
-    ("list_properties", {"name": "rank"}, "values", lambda entry: entry["value"]),
+    ("vault_overview", {"what": "tags"}, "tags", lambda entry: entry["tag"]),
+    ("vault_overview", {"what": "properties"}, "properties", lambda entry: entry["name"]),
+    ("vault_overview", {"what": "values", "name": "rank"}, "values", lambda entry: entry["value"]),
     ("list_links", {"path": "Hub"}, "links", lambda entry: entry["line"]),
-    ("list_backlinks", {"path": "Hub"}, "backlinks", place_of),
-    ("graph", {"what": "neighbours", "path": "Hub", "depth": 3}, "files", path_of),
-    ("graph", {"what": "orphans"}, "files", path_of),
-    ("graph", {"what": "hubs"}, "files", path_of),
-    ("graph", {"what": "dead_ends"}, "files", path_of),
-    ("graph", {"what": "unresolved"}, "unresolved", lambda entry: entry["name"]),
+    ("list_links", {"path": "Hub", "what": "in"}, "backlinks", place_of),
+    ("list_links", {"what": "neighbours", "path": "Hub", "depth": 3}, "files", path_of),
+    ("list_links", {"what": "orphans"}, "files", path_of),
+    ("list_links", {"what": "hubs"}, "files", path_of),
+    ("list_links", {"what": "dead_ends"}, "files", path_of),
+    ("list_links", {"what": "unresolved"}, "names", lambda entry: entry["name"]),
 ]
 
 
@@ -182,7 +182,7 @@ def test_a_cursor_says_why_it_cannot_be_used(
     expired = attempt(vault, tool, **arguments, limit=2, cursor=first.get("next_cursor", "00000000.2"))
     assert isinstance(expired, Failure)
     assert (expired.code, "without a cursor" in expired.message) == (CURSOR_EXPIRED, True)
-    other = call(vault, "list_tags", folder="Area", limit=1).data["next_cursor"]
+    other = call(vault, "vault_overview", what="tags", folder="Area", limit=1).data["next_cursor"]
     for wrong in (other, "2", "x.1", "0123456.1", "é"):
         failure = attempt(vault, tool, **arguments, limit=2, cursor=wrong)
         assert isinstance(failure, Failure)
@@ -193,7 +193,7 @@ def test_a_page_reads_only_its_own_notes(root: Path, monkeypatch: pytest.MonkeyP
     for note in root.rglob("*.md"):
         os.utime(note, (1_700_000_000, 1_700_000_000))  # what changed just now is read again
     vault = open_vault(root)
-    first = call(vault, "list_backlinks", path="Hub", limit=3).data
+    first = call(vault, "list_links", path="Hub", limit=3, what="in").data
     read: list[str] = []
     original = Files.read
 
@@ -202,5 +202,5 @@ def test_a_page_reads_only_its_own_notes(root: Path, monkeypatch: pytest.MonkeyP
         return original(files, path, max_bytes)
 
     monkeypatch.setattr(Files, "read", counted)
-    page = call(vault, "list_backlinks", path="Hub", limit=3, cursor=first["next_cursor"]).data
+    page = call(vault, "list_links", path="Hub", limit=3, cursor=first["next_cursor"], what="in").data
     assert read == [entry["path"] for entry in page["backlinks"]]

@@ -12,11 +12,13 @@ import pytest
 
 from support.refusals import refusal, refused
 from support.vaults import open_vault, write_vault
-from vaultwire.toolkit.tool_sets import STANDARD
+from vaultwire.toolkit.catalog import standard_set
 from vaultwire.tools import prompts
 from vaultwire.tools.prompts import Argument, Message, fill_prompt, find_prompt, list_prompts
 from vaultwire.tools.resources import Resource
 from vaultwire.vault.value_types import NO_PROGRESS
+
+STANDARD = standard_set()
 
 OURS = ["summarize_note", "daily_review", "find_related"]
 

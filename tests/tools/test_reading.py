@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from support.calls import load_tools
 from support.vaults import open_vault, write_vault
-from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.vault.value_types import NO_PROGRESS
@@ -222,12 +222,12 @@ def test_a_megabyte_is_not_handed_out_unasked(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- several at once
 
 
-def read_many(root: Path, *paths: str, **arguments: Any) -> tuple[list[str], dict[str, Any]]:
+def read_several(root: Path, *paths: str, **arguments: Any) -> tuple[list[str], dict[str, Any]]:
     """Return texts and data of a reading of several notes; the data fits the tool's schema."""
     given = {"paths": list(paths), **arguments}
-    outcome = invoke(TOOLS["read_many"], DESCRIPTIONS["read_many"], given, open_vault(root), NO_PROGRESS)
+    outcome = invoke(TOOLS["read_notes"], DESCRIPTIONS["read_notes"], given, open_vault(root), NO_PROGRESS)
     assert isinstance(outcome, Outcome), outcome
-    jsonschema.validate(outcome.data, DESCRIPTIONS["read_many"]["outputSchema"])
+    jsonschema.validate(outcome.data, DESCRIPTIONS["read_notes"]["outputSchema"])
     return outcome.texts, outcome.data
 
 
@@ -240,7 +240,7 @@ def shelf(tmp_path: Path) -> Path:
 
 
 def test_several_notes_come_in_the_order_asked_for_each_with_its_etag(shelf: Path) -> None:
-    texts, data = read_many(shelf, "[[Middle]]", "Short.md")
+    texts, data = read_several(shelf, "[[Middle]]", "Short.md")
     assert [note["path"] for note in data["notes"]] == ["Middle.md", "Short.md"]
     assert [note["etag"] for note in data["notes"]] == [
         open_vault(shelf).read(name).etag for name in ("Middle", "Short")
@@ -252,7 +252,7 @@ def test_several_notes_come_in_the_order_asked_for_each_with_its_etag(shelf: Pat
 
 
 def test_one_that_cannot_be_read_is_said_in_its_place_and_stops_no_other(shelf: Path) -> None:
-    texts, data = read_many(shelf, "Nobody", "Short", "Twice", "../out", "Middle")
+    texts, data = read_several(shelf, "Nobody", "Short", "Twice", "../out", "Middle")
     assert [note.get("error") for note in data["notes"]] == [
         "FILE_NOT_FOUND", None, "AMBIGUOUS_NAME", "PATH_OUTSIDE_VAULT", None,
     ]  # fmt: skip
@@ -274,7 +274,7 @@ SHARES = [
 
 @pytest.mark.parametrize(("most", "shown"), SHARES)
 def test_what_short_notes_leave_goes_to_the_long_ones(shelf: Path, most: int, shown: list[int]) -> None:
-    texts, data = read_many(shelf, "Long", "Short", "Middle", max_tokens=most // 4)
+    texts, data = read_several(shelf, "Long", "Short", "Middle", max_tokens=most // 4)
     notes = {note["name"]: note for note in data["notes"]}
     assert [len(notes[name]["content"]) for name in ("Short", "Middle", "Long")] == shown
     for name, size in {"Short": 100, "Middle": 900, "Long": 5000}.items():
@@ -288,12 +288,12 @@ def test_what_short_notes_leave_goes_to_the_long_ones(shelf: Path, most: int, sh
 
 def test_fifty_notes_stay_within_the_limit_and_more_are_refused(tmp_path: Path) -> None:
     write_vault(tmp_path, "".join(f"=== {number}.md\n" + "x" * 5000 + "\n" for number in range(51)))
-    _, data = read_many(tmp_path, *(str(number) for number in range(50)))
+    _, data = read_several(tmp_path, *(str(number) for number in range(50)))
     assert sum(len(note["content"]) for note in data["notes"]) == 50_000
     assert data["cut"] == 50
     for paths in ([], [str(number) for number in range(51)]):
         outcome = invoke(
-            TOOLS["read_many"], DESCRIPTIONS["read_many"], {"paths": paths}, open_vault(tmp_path), NO_PROGRESS
+            TOOLS["read_notes"], DESCRIPTIONS["read_notes"], {"paths": paths}, open_vault(tmp_path), NO_PROGRESS
         )
         assert isinstance(outcome, Failure)
         assert outcome.code == "INVALID_ARGUMENTS"
@@ -323,7 +323,7 @@ def test_a_canvas_that_a_search_finds_is_read_at_the_line_it_is_found_on(tmp_pat
     assert read(tmp_path, path=name)["content"] == BOARD
 
 
-@pytest.mark.parametrize("tool", ["get_outline", "list_links", "edit_note"])
+@pytest.mark.parametrize("tool", ["list_links", "edit_note"])
 def test_a_canvas_is_no_note_otherwise(tmp_path: Path, tool: str) -> None:
     write_vault(tmp_path, f"=== Year.canvas\n{BOARD}")
     more = {"edits": [{"action": "delete", "lines": "1"}]} if tool == "edit_note" else {}
@@ -348,7 +348,7 @@ def test_a_canvas_is_no_note_otherwise(tmp_path: Path, tool: str) -> None:
 def test_a_name_with_a_heading_or_block_reads_that_part(root: Path, name: str, expected: tuple[int, int]) -> None:
     data = read(root, path=name)
     assert (data["first_line"], data["last_line"]) == expected
-    many = invoke(TOOLS["read_many"], DESCRIPTIONS["read_many"], {"paths": [name]}, open_vault(root), NO_PROGRESS)
+    many = invoke(TOOLS["read_notes"], DESCRIPTIONS["read_notes"], {"paths": [name]}, open_vault(root), NO_PROGRESS)
     assert isinstance(many, Outcome)
     assert many.data["notes"][0]["content"] == data["content"]
     assert many.data["notes"][0]["etag"] == data["etag"]

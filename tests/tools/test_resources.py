@@ -22,7 +22,7 @@ from vaultwire.tools.resources import (
     uri_of,
     view_uri_of,
 )
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.media_types import media_type_of
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath

@@ -111,13 +111,13 @@ def test_folders_are_a_tree(root: Path) -> None:
 def test_list_links_says_which_argument_is_missing_or_too_many(root: Path) -> None:
     vault = open_vault(root)
     assert refusal(vault, "list_links", what="in")[1] == 'what "in" needs path.'
-    assert refusal(vault, "list_links", path="Plan", to="Plan")[1] == 'what "out" takes no to.'
+    assert refusal(vault, "list_links", path="Plan", to="Plan")[1] == 'what "out" needs path; leave out to.'
 
 
 def test_related_notes_are_among_the_questions_on_links(root: Path) -> None:
     outcome = call(open_vault(root), "list_links", path="Plan", what="related")
     assert outcome.data["notes"][0]["path"] == "Work/Report.md"
-    assert outcome.texts == call(open_vault(root), "related_notes", path="Plan").texts
+    assert outcome.texts == call(open_vault(root), "list_links", path="Plan", what="related").texts
 
 
 def test_the_daily_notes_of_a_range_are_read_at_once(root: Path) -> None:

@@ -1,10 +1,9 @@
-"""The standard set of tools: what it costs to list, what it still runs, and that both names of a tool do the same."""
+"""The standard set of tools: what it costs to list, and how the others are run."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,11 @@ import pytest
 from support.calls import call, refusal
 from support.vaults import open_vault, write_vault
 from support.wire import Server
-from vaultwire.toolkit.catalog import load_catalog
-from vaultwire.toolkit.lean import lean_schema
-from vaultwire.toolkit.tool_sets import CATEGORIES, CORE, COVERS, MORE, STANDARD, WEB
-from vaultwire.trust.chained_log import records
+from vaultwire.toolkit.catalog import MORE, WEB, lean_schema, load_catalog, standard_set
+from vaultwire.trust.audit import records
+
+STANDARD = standard_set()
+CORE = standard_set("core")
 
 NOTES = """
 === Home.md
@@ -32,6 +32,8 @@ See [[Garden]]. #plants
 === Projects/Garden.md
 # Garden
 Back to [[Home]] and [[Nowhere]].
+=== Board.canvas
+{"nodes": [{"id": "a", "type": "text", "text": "An idea", "x": 0, "y": 0, "width": 1, "height": 1}], "edges": []}
 === 2026-03-30.md
 A day.
 """
@@ -85,14 +87,13 @@ def test_the_core_costs_four_kilobytes_and_is_no_dead_end(root: Path) -> None:
 def test_all_lists_every_tool(root: Path) -> None:
     with Server(root, "--tools", "all") as server:
         server.open("2025-11-25")
-        every = {name for names in CATEGORIES.values() for name in names}
-        assert set(listed(server)) == every - {WEB, MORE}  # there are no more
+        assert set(listed(server)) == CATALOG.keys() - {WEB, MORE}  # there are no more
 
 
 @pytest.mark.parametrize("name", STANDARD)
 def test_what_is_listed_is_a_part_of_what_is_checked(name: str) -> None:
     full = CATALOG[name]["inputSchema"]
-    lean = lean_schema(name, full)
+    lean = lean_schema(CATALOG[name])
     assert lean["properties"].keys() <= full["properties"].keys()
     assert lean.get("required", []) == full["required"]
     for argument, schema in lean["properties"].items():
@@ -138,14 +139,15 @@ def test_a_tool_that_is_not_listed_runs_as_if_it_was_called(server: Server, root
 @pytest.mark.parametrize(
     "sent",
     [
-        {"tool": "list_backlinks", "arguments": {"path": "Home"}},
-        {"tool": "list-backlinks", "arguments": '{"note": "Home"}'},
-        {"name": "list_backlinks", "args": {"path": "Home"}},
-        {"tool": "list_backlinks", "path": "Home"},
+        {"tool": "read_canvas", "arguments": {"path": "Board"}},
+        {"tool": "read-canvas", "arguments": '{"note": "Board"}'},
+        {"name": "read_canvas", "args": {"path": "Board"}},
+        {"tool": "read_canvas", "path": "Board"},
     ],
 )
 def test_its_arguments_may_come_in_many_forms(server: Server, sent: dict[str, Any]) -> None:
-    expected = server.call("list_backlinks", path="Home")
+    expected = server.call("read_canvas", path="Board")
+    assert not expected["isError"]
     assert server.call(MORE, **sent)["content"] == expected["content"]
 
 
@@ -167,66 +169,27 @@ def test_without_a_tool_it_tells_what_there_is(server: Server) -> None:
     assert server.call(MORE, tool=MORE)["isError"]
 
 
-def test_a_search_for_tools_costs_a_kilobyte_at_most(server: Server) -> None:
-    for query in ("image", "rename tag", "note", "undo", ""):
-        assert len(text_of(server.call("search_tools", query=query)).encode()) <= 1024
-
-
 def test_the_log_and_the_rate_see_the_tool_that_runs(root: Path, tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
-    with Server(root, "--audit", str(log), "--rate", "list_tags=2") as server:
+    with Server(root, "--audit", str(log), "--rate", "read_note=2") as server:
         server.open("2025-11-25")
-        server.call(MORE, tool="list_tags")
-        server.call("vault_overview", what="tags")
-        limited = server.call(MORE, tool="list_tags")
+        server.call(MORE, tool="read_note", arguments={"path": "Home"})
+        server.call("read_notes", paths=["Home"])
+        limited = server.call(MORE, tool="read_note", arguments={"path": "Home"})
         assert limited["_meta"]["errorCode"] == "RATE_LIMITED"
     names = [each["tool_name"] for each in records(str(log)) if each["type"] == "request" and "tool_name" in each]
-    assert names[:2] == ["list_tags", "vault_overview"]
+    assert names[:2] == ["read_note", "read_notes"]
     assert MORE not in names
 
 
-# ---------------------------------------------------------------------- the new tools do what the old ones do
+# ---------------------------------------------------------------------- single tools
 
 
-def same(root: Path, new: tuple[str, dict[str, Any]], old: tuple[str, dict[str, Any]]) -> None:
-    vault = open_vault(root, today=lambda: date(2026, 3, 31))
-    assert call(vault, new[0], **new[1]).texts == call(vault, old[0], **old[1]).texts
-
-
-@pytest.mark.parametrize(
-    ("new", "old"),
-    [
-        (("read_notes", {"paths": ["Home"]}), ("read_note", {"path": "Home"})),
-        (("read_notes", {"paths": ["Home"], "part": "outline"}), ("read_note", {"path": "Home", "part": "outline"})),
-        (("read_notes", {"paths": ["Home"], "section": "Tasks"}), ("read_note", {"path": "Home", "section": "Tasks"})),
-        (("read_notes", {"paths": ["Home", "Gone"]}), ("read_many", {"paths": ["Home", "Gone"]})),
-        (("read_notes", {"paths": ["today"]}), ("daily_note", {"day": "today"})),
-        (("read_notes", {"paths": ["-1"]}), ("daily_note", {"day": "-1"})),
-        (("read_notes", {"paths": ["yesterday", "Home"]}), ("read_many", {"paths": ["2026-03-30.md", "Home"]})),
-        (("list_links", {"path": "Home", "what": "in"}), ("list_backlinks", {"path": "Home"})),
-        (("list_links", {"what": "unresolved"}), ("graph", {"what": "unresolved"})),
-        (("list_links", {"what": "path", "path": "Home", "to": "Garden"}),
-         ("graph", {"what": "path", "path": "Home", "to": "Garden"})),
-        (("vault_overview", {"what": "tags"}), ("list_tags", {})),
-        (("vault_overview", {"what": "properties"}), ("list_properties", {})),
-        (("vault_overview", {"what": "values", "name": "status"}), ("list_properties", {"name": "status"})),
-        (("vault_overview", {}), ("vault_stats", {"limit": 100})),
-        (("move_notes", {"paths": ["Home"], "to": "A", "dry_run": True}),
-         ("move_note", {"path": "Home", "to": "A", "dry_run": True})),
-        (("rename", {"what": "tag", "old": "plants", "new": "a", "dry_run": True}),
-         ("rename_tag", {"old": "plants", "new": "a", "dry_run": True})),
-        (("rename", {"what": "property", "old": "status", "new": "a", "dry_run": True}),
-         ("rename_property", {"old": "status", "new": "a", "dry_run": True})),
-        (("rename", {"what": "heading", "path": "Home", "old": "Tasks", "new": "a", "dry_run": True}),
-         ("rename_heading", {"path": "Home", "heading": "Tasks", "to": "a", "dry_run": True})),
-        (("set_properties", {"paths": ["Home"], "remove": ["status"], "dry_run": True}),
-         ("remove_properties", {"path": "Home", "names": ["status"], "dry_run": True})),
-    ],
-)  # fmt: skip
-def test_a_new_tool_says_what_the_old_one_says(
-    root: Path, new: tuple[str, dict[str, Any]], old: tuple[str, dict[str, Any]]
-) -> None:
-    same(root, new, old)
+@pytest.mark.parametrize("part", [{}, {"part": "outline"}, {"section": "Tasks"}])
+def test_both_names_of_reading_a_note_say_the_same(root: Path, part: dict[str, str]) -> None:
+    vault = open_vault(root)
+    several = call(vault, "read_notes", paths=["Home"], **part)
+    assert several.texts == call(vault, "read_note", path="Home", **part).texts
 
 
 def test_parts_of_several_notes_are_read(root: Path) -> None:
@@ -290,8 +253,3 @@ def test_several_changes_are_undone_the_latest_first(root: Path) -> None:
     code, message = refusal(vault, "undo_changes", changes=[999])
     assert code != ""
     assert "999" in message
-
-
-def test_every_covered_tool_is_there() -> None:
-    assert set(COVERS) <= set(STANDARD) <= set(CATALOG)
-    assert {name for names in COVERS.values() for name in names} <= set(CATALOG)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from support.calls import load_tools
 from support.vaults import open_vault, write_vault
-from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
-from vaultwire.toolkit.phrases import local_time
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
@@ -58,18 +56,6 @@ def call(root: Path, name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
     return text, outcome.data
 
 
-def test_an_outline_shows_headings_with_their_lines_and_counts_the_rest(root: Path) -> None:
-    text, data = call(root, "get_outline", path="Home")
-    assert text == "Home.md: 8 lines, 3 links, 1 of 2 tasks done, #start #garden/log\nHome  (4-8)\n  Tasks  (6-8)"
-    assert (data["links"], data["tasks_open"], data["tasks_done"], data["lines"]) == (3, 1, 1, 8)
-
-
-def test_an_outline_of_a_note_without_headings_says_so(tmp_path: Path) -> None:
-    text, data = call(write_vault(tmp_path, "=== A.md\njust text\n"), "get_outline", path="A")
-    assert text == "A.md: 1 line, 0 links\nNo headings."
-    assert data["headings"] == []
-
-
 def test_links_are_shown_with_what_they_lead_to(root: Path) -> None:
     text, data = call(root, "list_links", path="Home")
     assert text.splitlines() == [
@@ -85,7 +71,7 @@ def test_links_are_shown_with_what_they_lead_to(root: Path) -> None:
 
 
 def test_backlinks_are_shown_with_their_lines(root: Path) -> None:
-    text, data = call(root, "list_backlinks", path="[[Home]]")
+    text, data = call(root, "list_links", path="[[Home]]", what="in")
     assert text == "1 link to Home.md:\nGarden.md:3: Back to [[Home]]. #garden"
     assert data["backlinks"] == [{"path": "Garden.md", "line": 3, "text": "Back to [[Home]]. #garden", "embed": False}]
 
@@ -122,7 +108,7 @@ cover: "[[Pictures/plan.png]]"
 def test_an_attachment_has_backlinks_too(
     tmp_path: Path, name: str, path: str, lines: list[tuple[str, int, bool]]
 ) -> None:
-    _, data = call(write_vault(tmp_path, ATTACHMENTS), "list_backlinks", path=name)
+    _, data = call(write_vault(tmp_path, ATTACHMENTS), "list_links", path=name, what="in")
     assert data["path"] == path
     assert [(link["path"], link["line"], link["embed"]) for link in data["backlinks"]] == lines
 
@@ -130,36 +116,28 @@ def test_an_attachment_has_backlinks_too(
 @pytest.mark.parametrize(("name", "code"), [("x.png", "AMBIGUOUS_NAME"), ("y.png", "FILE_NOT_FOUND")])
 def test_an_attachment_that_is_none_or_several_is_said(tmp_path: Path, name: str, code: str) -> None:
     vault = open_vault(write_vault(tmp_path, ATTACHMENTS))
-    outcome = invoke(TOOLS["list_backlinks"], DESCRIPTIONS["list_backlinks"], {"path": name}, vault, NO_PROGRESS)
+    outcome = invoke(TOOLS["list_links"], DESCRIPTIONS["list_links"], {"path": name, "what": "in"}, vault, NO_PROGRESS)
     assert isinstance(outcome, Failure)
     assert outcome.code == code
 
 
 def test_the_line_of_a_link_is_as_the_note_has_it(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbf\xe9 [[x]]\r\n\n  caf\xc3\xa9 [[x]] \xff\r\r\nlast [[x]]")
-    _, data = call(write_vault(tmp_path, "=== x.md\n"), "list_backlinks", path="x")
+    _, data = call(write_vault(tmp_path, "=== x.md\n"), "list_links", path="x", what="in")
     assert [(link["line"], link["text"]) for link in data["backlinks"]] == [
         (1, "\ufffd [[x]]"), (3, "caf\u00e9 [[x]] \ufffd"), (4, "last [[x]]"),
     ]  # fmt: skip
 
 
 def test_a_note_nobody_links_to_has_no_backlinks(tmp_path: Path) -> None:
-    text, data = call(write_vault(tmp_path, "=== A.md\nalone\n"), "list_backlinks", path="A")
+    text, data = call(write_vault(tmp_path, "=== A.md\nalone\n"), "list_links", path="A", what="in")
     assert (text, data["total"]) == ("0 links to A.md.", 0)
 
 
 def test_tags_are_counted_with_those_above_them(root: Path) -> None:
-    text, data = call(root, "list_tags")
+    text, data = call(root, "vault_overview", what="tags")
     assert text.splitlines() == ["3 tags in use:", "#garden (2)", "#garden/log (1)", "#start (1)"]
     assert data["tags"][0] == {"tag": "garden", "notes": 2}
-
-
-def test_the_latest_notes_come_first(root: Path) -> None:
-    os.utime(root / "Home.md", ns=(0, 1_700_000_000 * 10**9))
-    os.utime(root / "Garden.md", ns=(0, 1_800_000_000 * 10**9))
-    text, data = call(root, "recent_notes", limit=1)
-    assert text == f"The latest 1 of 2 notes:\nGarden.md  {local_time('2027-01-15T08:00:00Z')}"
-    assert data["total"] == 2
 
 
 def test_pages_of_links_hold_every_link_once(root: Path) -> None:
@@ -174,8 +152,9 @@ def test_pages_of_links_hold_every_link_once(root: Path) -> None:
     assert seen == ["Garden#Plan", "Nowhere", "plan.png"]
 
 
-@pytest.mark.parametrize("name", ["get_outline", "list_links", "list_backlinks"])
-def test_a_note_that_is_not_there_is_said(root: Path, name: str) -> None:
-    outcome = invoke(TOOLS[name], DESCRIPTIONS[name], {"path": "Nobody"}, open_vault(root), NO_PROGRESS)
+@pytest.mark.parametrize("what", ["out", "in"])
+def test_a_note_that_is_not_there_is_said(root: Path, what: str) -> None:
+    asked = {"path": "Nobody", "what": what}
+    outcome = invoke(TOOLS["list_links"], DESCRIPTIONS["list_links"], asked, open_vault(root), NO_PROGRESS)
     assert isinstance(outcome, Failure)
     assert outcome.code == "FILE_NOT_FOUND"

@@ -16,7 +16,7 @@ from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.task_fields import first_fields
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, POLICY_DENIED, STALE_EDIT, TEXT_NOT_FOUND
 from vaultwire.vault.search.filters import TaskFilter
@@ -186,7 +186,7 @@ def test_tasks_of_several_notes_are_set_in_one_change_and_taken_back_in_one(vaul
     assert lines[0] == f'Done: 3 tasks set. Undo: undo_changes {{"changes":[{done.data["change"]}]}}'
     assert lines[-1] == "Sub/Work.md:2: [x] invoice 🛫 2026-01-01 ⏳ 2026-01-10 ✅ 2026-03-31"
     assert done.data["file_count"] == 2
-    call(vault, "undo_change", change=done.data["change"])
+    call(vault, "undo_changes", changes=[done.data["change"]])
     assert snapshot(root) == before
 
 

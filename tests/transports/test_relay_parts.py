@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from vaultwire.protocol import http
 from vaultwire.protocol.revisions import META_VERSION
-from vaultwire.transports.relay.event_stream import Cursor, read_events
 from vaultwire.transports.relay.http_client import ResponseTooLarge
+from vaultwire.transports.relay.upstream import Cursor, read_events
 
 ENOUGH = 1000
 

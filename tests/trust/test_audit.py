@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from vaultwire.trust.audit import CANCELLED, Audit
-from vaultwire.trust.chained_log import ChainedLog, records, verify
+from vaultwire.trust.audit import CANCELLED, Audit, ChainedLog, records, verify
 from vaultwire.vault.errors import VaultError
 
 READ = {"name": "read_note", "arguments": {"path": "Plan.md"}, "_meta": {"progressToken": 1}}

@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.trust.chained_log import FIRST, ChainedLog, files, records, verify
+from vaultwire.trust.audit import FIRST, ChainedLog, files, records, verify
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.value_types import NO_PROGRESS
 
 WRITER = """
 import sys
-from vaultwire.trust.chained_log import ChainedLog
+from vaultwire.trust.audit import ChainedLog
 log = ChainedLog(sys.argv[1], max_bytes=int(sys.argv[3]))
 for number in range(int(sys.argv[4])):
     log.append({"who": sys.argv[2], "number": number})
@@ -249,7 +249,7 @@ def test_very_long_lines_are_found_again(path: Path) -> None:
 def test_a_write_that_fails_half_way_leaves_no_half_line(path: Path) -> None:
     program = """
 import resource, signal, sys
-from vaultwire.trust.chained_log import ChainedLog
+from vaultwire.trust.audit import ChainedLog
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
 log = ChainedLog(sys.argv[1])

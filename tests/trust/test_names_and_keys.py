@@ -12,17 +12,17 @@ import pytest
 from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire.cli import main
-from vaultwire.trust.chained_log import records
+from vaultwire.trust.audit import records
 from vaultwire.trust.keys import Keys
 from vaultwire.trust.policy import Policy, ToolRules
 
 POLICY = """
 [clients."Claude Desktop"]
-deny = ["vault_stats"]
+deny = ["vault_overview"]
 [clients.known]
-deny = ["graph"]
+deny = ["list_links"]
 [clients."*"]
-allow = ["read_note", "vault_stats", "list_changes"]
+allow = ["read_note", "vault_overview", "list_changes"]
 """
 READS = {"readOnlyHint": True}
 REVISIONS = ["2025-06-18", "2026-07-28"]
@@ -93,17 +93,17 @@ class Client:
 @pytest.mark.parametrize(
     ("client", "principal", "tool", "allowed"),
     [
-        ("Claude Desktop", "", "graph", True),  # without a key the name is all there is to go by
-        ("Claude Desktop", "", "vault_stats", False),
-        ("another", "", "graph", False),
-        ("Claude Desktop", "guest", "graph", False),  # the key has no table: the one for everybody else holds
+        ("Claude Desktop", "", "list_links", True),  # without a key the name is all there is to go by
+        ("Claude Desktop", "", "vault_overview", False),
+        ("another", "", "list_links", False),
+        ("Claude Desktop", "guest", "list_links", False),  # the key has no table: the one for everybody else holds
         ("Claude Desktop", "guest", "read_note", True),
-        ("Claude Desktop", "guest", "vault_stats", False),  # and the name's own takes more away
+        ("Claude Desktop", "guest", "vault_overview", False),  # and the name's own takes more away
         ("known", "guest", "search_notes", False),
         ("Claude Desktop", "known", "search_notes", True),
-        ("Claude Desktop", "known", "vault_stats", False),
-        ("another", "known", "graph", False),
-        ("another", "known", "vault_stats", True),
+        ("Claude Desktop", "known", "vault_overview", False),
+        ("another", "known", "list_links", False),
+        ("another", "known", "vault_overview", True),
         ("*", "known", "search_notes", True),
     ],
 )
@@ -111,9 +111,9 @@ def test_a_name_takes_away_and_gives_nothing_beside_a_key(
     client: str, principal: str, tool: str, *, allowed: bool
 ) -> None:
     clients = {
-        "Claude Desktop": ToolRules(deny=("vault_stats",)),
-        "known": ToolRules(deny=("graph",)),
-        "*": ToolRules(("read_note", "vault_stats")),
+        "Claude Desktop": ToolRules(deny=("vault_overview",)),
+        "known": ToolRules(deny=("list_links",)),
+        "*": ToolRules(("read_note", "vault_overview")),
     }
     policy = Policy(clients=clients)
     assert policy.allows(READS, tool, client, principal) is allowed
@@ -124,7 +124,7 @@ def test_a_name_takes_away_and_gives_nothing_beside_a_key(
 def test_a_key_is_held_by_its_rules_whatever_its_client_calls_itself(
     server: Serving, keys: dict[str, str], revision: str
 ) -> None:
-    everybody = {"read_note", "vault_stats", "list_changes"}
+    everybody = {"read_note", "read_notes", "vault_overview", "list_changes", "more_tools"}
     for name in ("Claude Desktop", "known", "guest", "rest", "*", ""):
         client = Client(server, keys["guest"], name, revision)
         assert client.tools() <= everybody, name
@@ -132,7 +132,7 @@ def test_a_key_is_held_by_its_rules_whatever_its_client_calls_itself(
         assert result["_meta"]["errorCode"] == "POLICY_DENIED", name
         assert "write_note" not in str(client.call("list_changes"))
     own = Client(server, keys["known"], "*", revision)
-    assert "graph" not in own.tools()
+    assert "list_links" not in own.tools()
     assert not own.call("write_note", path="B.md", content="x")["isError"]
 
 
@@ -204,7 +204,7 @@ def test_policy_explain_knows_keys(tmp_path: Path, capsys: pytest.CaptureFixture
     policy.write_text(POLICY)
 
     def explained(*who: str) -> str:
-        main(["policy", "explain", "graph", "A.md", "--policy", str(policy), *who])
+        main(["policy", "explain", "list_links", "A.md", "--policy", str(policy), *who])
         return capsys.readouterr().out.splitlines()[1]
 
     assert explained("--client", "Claude Desktop") == "- the tool: no rule is against it"

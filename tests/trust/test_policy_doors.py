@@ -52,7 +52,7 @@ properties = ["private"]
 [tools]
 deny = ["delete_note"]
 [clients.tests]
-deny = ["vault_stats"]
+deny = ["vault_overview"]
 """
 # What a client may ask without knowing a hidden name.
 ASKED: list[tuple[str, dict[str, Any]]] = [
@@ -61,40 +61,40 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("find_notes", {}),
     ("find_notes", {"name": "p"}),
     ("list_notes", {}),
-    ("list_tags", {}),
-    ("recent_notes", {}),
-    ("list_properties", {}),
+    ("vault_overview", {"what": "tags"}),
+    ("find_notes", {"sort": "modified"}),
+    ("vault_overview", {"what": "properties"}),
     ("list_tasks", {}),
     ("search_by_tags", {"tags": ["work"]}),
     ("list_changes", {}),
-    ("graph", {"what": "unresolved"}),
-    ("graph", {"what": "orphans"}),
-    ("graph", {"what": "neighbours", "path": "Open.md"}),
+    ("list_links", {"what": "unresolved"}),
+    ("list_links", {"what": "orphans"}),
+    ("list_links", {"what": "neighbours", "path": "Open.md"}),
     ("list_links", {"path": "Open.md"}),
-    ("list_backlinks", {"path": "Open.md"}),
+    ("list_links", {"path": "Open.md", "what": "in"}),
     ("read_note", {"path": "Open.md"}),
     ("read_note", {"path": "Plan"}),
     ("read_note", {"path": "Diary.md"}),
-    ("read_many", {"paths": ["Plan", "Diary", "Open"]}),
-    ("get_outline", {"path": "Plan"}),
-    ("move_note", {"path": "Plan", "to": "Other.md"}),
+    ("read_notes", {"paths": ["Plan", "Diary", "Open"]}),
+    ("read_notes", {"paths": ["Plan"], "part": "outline"}),
+    ("move_notes", {"paths": ["Plan"], "to": "Other.md"}),
     ("write_note", {"path": "Diary.md", "content": "x", "mode": "overwrite"}),
     ("insert_template", {"path": "Open.md", "template": "Plan"}),
-    ("undo_change", {"change": 1}),
+    ("undo_changes", {"changes": [1]}),
     # The same under other names, or in another form: no way past a rule.
     ("read_note", {"file": "Plan"}),
     ("read_note", {"name": "Diary.md", "heading": "x"}),
     ("read_note", {"notePath": "Plan"}),
-    ("read_many", {"paths": '["Plan", "Diary", "Open"]'}),
-    ("read_many", {"notes": "Diary"}),
+    ("read_notes", {"paths": '["Plan", "Diary", "Open"]'}),
+    ("read_notes", {"notes": "Diary"}),
     ("search_by_tags", {"tag": "work"}),
     ("list_tasks", {"note": "Plan", "limit": "5"}),
     ("find_notes", {"query": "p"}),
-    ("move_note", {"source": "Diary.md", "new_path": "Other.md"}),
+    ("move_notes", {"source": "Diary.md", "new_path": "Other.md"}),
     ("edit_note", {"note": "Diary.md", "old_text": "Apples", "new_text": "Pears"}),
     ("set_properties", {"file": "Diary.md", "properties": {"status": "done"}}),
     ("insert_template", {"note": "Open.md", "template_name": "Plan"}),
-    ("undo_change", {"id": "1"}),
+    ("undo_changes", {"id": "1"}),
 ]
 
 
@@ -137,13 +137,13 @@ WRITES: list[tuple[str, dict[str, Any]]] = [
     ("write_note", {"path": "Inbox/../Closed/New.md", "content": "x"}),
     ("write_note", {"file": "Closed/New.md", "text": "x"}),
     ("create_note", {"notePath": "Closed/New.md"}),
-    ("move_note", {"path": "Inbox/A.md", "to": "Closed/A.md"}),
-    ("move_note", {"path": "Inbox/A.md", "new_path": "Closed/A.md"}),
-    ("move_note", {"from": "Closed/B.md", "destination": "Inbox/B.md"}),
+    ("move_notes", {"paths": ["Inbox/A.md"], "to": "Closed/A.md"}),
+    ("move_notes", {"paths": ["Inbox/A.md"], "new_path": "Closed/A.md"}),
+    ("move_notes", {"from": "Closed/B.md", "destination": "Inbox/B.md"}),
     ("edit_note", {"note": "Closed/B.md", "edits": '[{"action": "append", "content": "x"}]'}),
     ("edit_note", {"note": "Closed/B.md", "action": "append", "content": "x"}),
     ("set_properties", {"file": "Closed/B.md", "properties": {"status": "done"}}),
-    ("remove_properties", {"file": "Closed/B.md", "keys": "status"}),
+    ("set_properties", {"file": "Closed/B.md", "names": "status"}),
     ("merge_notes", {"from": "Inbox/A.md", "into": "Closed/B.md"}),
     ("extract_section", {"note": "Inbox/A.md", "heading": "H", "target": "Closed/New.md"}),
     ("delete_note", {"note": "Closed/B.md"}),
@@ -160,7 +160,7 @@ def test_what_may_not_be_changed_is_not_changed_under_another_name(vault: Path, 
             result = server.request("tools/call", {"name": tool, "arguments": given})["result"]
             assert result["_meta"]["errorCode"] in ("POLICY_DENIED", "PATH_OUTSIDE_VAULT"), (tool, given, result)
         assert snapshot(vault) == before
-        assert not server.call("move_note", path="Inbox/A.md", new_path="Inbox/C.md")["isError"]
+        assert not server.call("move_notes", paths=["Inbox/A.md"], new_path="Inbox/C.md")["isError"]
     assert (vault / "Inbox/C.md").exists()
 
 
@@ -184,15 +184,15 @@ def test_tools_are_those_of_the_client(vault: Path, policy: Path) -> None:
         with Server(vault) as free:
             free.open("2025-11-25")
             assert names_of(free) - names_of(server) == {"delete_note", "vault_overview"}
-            assert {"list_tags", "list_properties"} <= names_of(server) - names_of(free)
-        for name in ("delete_note", "vault_stats"):
+            assert names_of(server) <= names_of(free)
+        for name in ("delete_note", "vault_overview"):
             result = server.request("tools/call", {"name": name, "arguments": {"path": "Open.md"}})["result"]
             assert result["isError"]
             assert result["_meta"]["errorCode"] == "POLICY_DENIED"
         unknown = server.request("tools/call", {"name": "nothing", "arguments": {}})
-        assert "vault_stats" not in unknown["error"]["message"]
+        assert "vault_overview" not in unknown["error"]["message"]
     with Serving(vault, "--policy", str(policy)) as other:
-        assert other.call("vault_stats", {}).status == 200
+        assert other.call("vault_overview", {}).status == 200
         assert "POLICY_DENIED" in other.call("delete_note", {"path": "Open.md"}).json["content"][0]["text"]
 
 
@@ -255,7 +255,7 @@ def test_explain_names_the_rule_that_decides(vault: Path, policy: Path) -> None:
     code, said = explain("read_note", "Diary.md", "--vault", str(vault))
     assert (code, "private by its text" in said) == (1, True)
     assert explain("read_note", "Open.md", "--vault", str(vault))[0] == 0
-    assert explain("vault_stats", "Open.md", "--client", "tests")[0] == 1
+    assert explain("vault_overview", "Open.md", "--client", "tests")[0] == 1
     assert run("policy", "explain", "--policy", str(policy), "no_tool", "Open.md").returncode == 2
     assert run("policy", "explain", "--policy", str(policy), "read_note", "../x.md").returncode == 2
 
@@ -330,7 +330,7 @@ def test_who_may_not_read_notes_gets_no_text_of_them_by_another_way(
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_who_may_not_list_notes_gets_no_list_by_another_way(offering: Path, policy: Path, revision: str) -> None:
-    policy.write_text('[tools]\ndeny = ["list_notes", "list_tags"]\n')
+    policy.write_text('[tools]\ndeny = ["list_notes", "vault_overview"]\n')
     with Server(offering, "--policy", str(policy), "--prompts", "Prompts") as server:
         server.open(revision)
         said = offered(server, "obsidian://vault/vault/")
@@ -338,7 +338,7 @@ def test_who_may_not_list_notes_gets_no_list_by_another_way(offering: Path, poli
         assert names_in(said[name]) == set(), name
     assert said["review"]["data"]["errorCode"] == "POLICY_DENIED"
     assert names_in(said["prompts"]) == {"summarize_note", "find_related", "ask", "plot", "sort", "show"}
-    assert "status" in names_in(said["property"])
+    assert names_in(said["property"]) == set()
     assert "zebras" in json.dumps(said["read"])
     assert "zebras" in json.dumps(said["summary"])
 

@@ -9,8 +9,16 @@ import pytest
 
 from support.calls import DESCRIPTIONS
 from vaultwire.trust.policy import Policy, ToolRules
-from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, to_text
-from vaultwire.trust.policy_file import TABLES, LoadedPolicy, PolicyError, load_policy
+from vaultwire.trust.policy_file import (
+    TABLES,
+    LoadedPolicy,
+    PolicyError,
+    describe,
+    explain_path,
+    explain_tool,
+    load_policy,
+    to_text,
+)
 from vaultwire.vault.disk.files import Files
 
 WHOLE = """\
@@ -36,7 +44,7 @@ note = 1000
 attachment = 2000
 
 [tools]
-deny = ["delete-note", "rename_*"]
+deny = ["delete-note", "rename"]
 
 [clients."Claude Desktop"]
 allow = ["read_note", "search_notes"]
@@ -116,13 +124,13 @@ READS, WRITES = {"readOnlyHint": True}, {"readOnlyHint": False}
     [
         ("read_note", ("Claude Desktop",), True),
         ("search_notes", ("Claude Desktop",), True),
-        ("graph", ("Claude Desktop",), False),
-        ("graph", ("another",), True),
+        ("list_links", ("Claude Desktop",), False),
+        ("list_links", ("another",), True),
         ("search_notes", ("another",), False),
         ("search_notes", (), False),
         ("delete_note", ("another",), False),
-        ("rename_tag", ("another",), False),
-        ("graph", ("another", "Claude Desktop"), False),  # what its key is called counts, too
+        ("rename", ("another",), False),
+        ("list_links", ("another", "Claude Desktop"), False),  # what its key is called counts, too
     ],
 )
 def test_tools_are_allowed_by_client(
@@ -172,7 +180,7 @@ def test_the_stamp_is_of_what_may_be_seen(whole: LoadedPolicy, tmp_path: Path) -
         ("symlinks = true", "symlinks = false", True),
         ("status=draft", "status=done", True),
         ("/Work/Inbox/", "/Work/Out/", False),
-        ("delete-note", "move-note", False),
+        ("delete-note", "move-notes", False),
         ("read_only = false", "read_only = true", False),
     ):
         changed = load(tmp_path, WHOLE.replace(old, new)).paths
@@ -246,11 +254,11 @@ def test_each_decision_names_its_rule(whole: LoadedPolicy, path: str, *, changes
 def test_each_decision_about_a_tool_names_its_table(whole: LoadedPolicy) -> None:
     assert explain_tool(whole, "delete_note", WRITES, "x") == (False, "[tools] denies it", None)
     assert (
-        explain_tool(whole, "graph", READS, "Claude Desktop").text
+        explain_tool(whole, "list_links", READS, "Claude Desktop").text
         == '[clients."Claude Desktop"] does not name it in allow'
     )
     assert explain_tool(whole, "search_notes", READS, "x").text == '[clients."*"] denies it'
-    assert explain_tool(whole, "graph", READS, "x").is_allowed
+    assert explain_tool(whole, "list_links", READS, "x").is_allowed
 
 
 def test_the_policies_in_the_documents_are_policies(tmp_path: Path) -> None:

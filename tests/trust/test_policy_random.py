@@ -19,14 +19,12 @@ from hypothesis import strategies as st
 from support.calls import DESCRIPTIONS, TOOLS
 from support.vaults import open_vault
 from vaultwire.obsidian.files_backend import FilesBackend
-from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
+from vaultwire.toolkit.catalog import APP_CATALOG, OUTSIDE, load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
-from vaultwire.toolkit.tool_sets import OUTSIDE
-from vaultwire.tools.completions import Meaning, completions
 from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.tools.prompts import fill_prompt, list_prompts
-from vaultwire.tools.resources import list_resources, read_resource, uri_of
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.tools.resources import Meaning, completions, list_resources, read_resource, uri_of
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import POLICY_DENIED, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.trust.limits import read_rate, read_seconds
-from vaultwire.trust.rates import CHANGES, EACH, TOTAL, Rates, TooOften
+from vaultwire.trust.limits import CHANGES, EACH, TOTAL, Rates, TooOften, read_rate, read_seconds
 
 
 class Clock:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultwire.toolkit.arguments import OTHER_NAMES
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
-from vaultwire.toolkit.other_names import OTHER_NAMES
-from vaultwire.trust.redaction import CONTENT, HIDDEN, redact, redact_text
+from vaultwire.trust.audit import CONTENT, HIDDEN, redact, redact_text
 
 LUHN = "4111 1111 1111 1111"  # the card number that every shop's manual has
 

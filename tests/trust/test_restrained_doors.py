@@ -13,7 +13,7 @@ from support.serving import Serving
 from support.vaults import write_vault
 from support.wire import REVISIONS, Server
 from vaultwire.cli import main
-from vaultwire.trust.chained_log import records, verify
+from vaultwire.trust.audit import records, verify
 
 NOTES = """
 === A.md
@@ -272,21 +272,21 @@ def test_requests_that_are_no_calls_count_along(notes: Path) -> None:
 def test_without_options_nobody_is_held_up(notes: Path) -> None:
     with Server(notes) as server:
         server.open("2025-11-25")
-        assert not any(server.call("get_outline", path="A.md")["isError"] for _ in range(400))
+        assert not any(server.call("read_notes", paths=["A.md"], part="outline")["isError"] for _ in range(400))
 
 
 def test_the_secure_contract_has_its_own_numbers_unless_others_are_given(notes: Path) -> None:
     with Server(notes, "--dialect", "secure") as server:
         server.open("2025-11-25")
-        answers = [server.request("tools/call", {"name": "vault_stats", "arguments": {}}) for _ in range(61)]
+        answers = [server.request("tools/call", {"name": "vault_overview", "arguments": {}}) for _ in range(61)]
         assert [answer.get("error", {}).get("code") for answer in answers] == [*[None] * 60, -32603]
-        assert answers[-1]["error"]["message"].startswith("Rate limit exceeded for tool: vault_stats")
+        assert answers[-1]["error"]["message"].startswith("Rate limit exceeded for tool: vault_overview")
         changes = [server.request("tools/call", {"name": "append_daily_note", "arguments": {}}) for _ in range(31)]
         assert "error" not in changes[29]
         assert changes[30]["error"]["code"] == -32603
     with Server(notes, "--dialect", "secure", "--rate", "each=2") as server:
         server.open("2025-11-25")
-        answers = [server.request("tools/call", {"name": "vault_stats", "arguments": {}}) for _ in range(3)]
+        answers = [server.request("tools/call", {"name": "vault_overview", "arguments": {}}) for _ in range(3)]
         assert ["error" in answer for answer in answers] == [False, False, True]
 
 
@@ -351,7 +351,7 @@ def test_what_a_client_is_told_to_start_asks_for_the_same(
         "--timeout",
         "search=20",
     ]
-    options += ["--max-answer", "100000", "--tools", "core", "--tool", "graph", "--no-tool", "delete_note"]
+    options += ["--max-answer", "100000", "--tools", "core", "--tool", "list_links", "--no-tool", "delete_note"]
     options += ["--allow-web", "html.duckduckgo.com"]
     assert main(["client-config", "claude-desktop", "--vault", str(notes), *options]) == 0
     (server,) = json.loads(capsys.readouterr().out)["mcpServers"].values()

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from support.calls import DESCRIPTIONS
 from vaultwire.cli import main
-from vaultwire.toolkit.tool_sets import also_used
-from vaultwire.trust.policy_explained import describe
-from vaultwire.trust.policy_file import PolicyError, load_policy
-from vaultwire.trust.review_rules import MODES, ReviewRule, ReviewRules
+from vaultwire.toolkit.catalog import work_of
+from vaultwire.trust.policy_file import PolicyError, describe, load_policy
+from vaultwire.trust.policy_rules import MODES, ReviewRule, ReviewRules
 from vaultwire.vault.holding.review_mode import Mode, PlannedChange
 
 RULES = """
@@ -33,7 +32,7 @@ clients = ["curious"]
 
 [[review]]
 mode = "hold"
-tools = ["move-note", "write_*"]
+tools = ["move-notes", "write_*"]
 
 [[review]]
 mode = "ask"
@@ -59,16 +58,15 @@ PLANNED = PlannedChange("someone", "", "edit_note", (), ("A.md",), 1, 10, {})
         (PLANNED._replace(paths=("A.md", "journal/Day.md")), "hold"),
         (PLANNED._replace(paths=("Journal",)), "hold"),
         (PLANNED._replace(paths=("Journals/Day.md",)), "record"),
-        (PLANNED._replace(tool="move_note"), "hold"),
         (PLANNED._replace(tool="move_notes"), "hold"),
         (PLANNED._replace(tool="create_note"), "hold"),  # it can do what write_note does
         (PLANNED._replace(files=4), "record"),
         (PLANNED._replace(files=4, written=101), "ask"),
         (PLANNED._replace(files=3, written=101), "record"),
         # A client without a key is who it says; with one, its own name can only make the answer stricter.
-        (PLANNED._replace(client="trusted", tool="move_note"), "record"),
-        (PLANNED._replace(client="trusted", principal="key", tool="move_note"), "hold"),
-        (PLANNED._replace(client="x", principal="trusted", tool="move_note"), "record"),
+        (PLANNED._replace(client="trusted", tool="move_notes"), "record"),
+        (PLANNED._replace(client="trusted", principal="key", tool="move_notes"), "hold"),
+        (PLANNED._replace(client="x", principal="trusted", tool="move_notes"), "record"),
         (PLANNED._replace(client="curious", principal="trusted"), "ask"),
         (PLANNED._replace(client="x", principal="curious"), "ask"),
     ],
@@ -137,11 +135,11 @@ def test_a_call_that_also_does_other_work_is_not_free_by_its_own_name(tmp_path: 
     free = rules(tmp_path, '[[review]]\nmode = "record"\ntools = ["create_note"]\n[[review]]\nmode = "hold"\n')
     planned = PLANNED._replace(tool="create_note")
     assert free.mode(planned) == "record"
-    assert free.mode(planned._replace(also=tuple(also_used("create_note", {"if_exists": "overwrite"})))) == "hold"
+    assert free.mode(planned._replace(also=tuple(work_of("create_note", {"if_exists": "overwrite"})))) == "hold"
 
 
 _FOLDERS = ["", "A", "A/B", "B", "C"]
-_TOOLS = ["edit_note", "create_note", "write_note", "set_*", "move_note", "move_notes"]
+_TOOLS = ["edit_note", "create_note", "write_note", "set_*", "move_notes"]
 _CALLS: list[tuple[str, dict[str, object]]] = [
     ("edit_note", {}),
     ("create_note", {}),
@@ -167,14 +165,13 @@ _path = st.sampled_from(["A/x.md", "a/B/y.md", "B/z.md", "C/x.md", "top.md"])
 def _changes(draw: st.DrawFn) -> PlannedChange:
     tool, arguments = draw(st.sampled_from(_CALLS))
     paths = draw(st.lists(_path, min_size=1, max_size=3, unique=True))
-    also = tuple(also_used(tool, arguments))
+    also = tuple(work_of(tool, arguments))
     return PlannedChange("me", "", tool, also, tuple(paths), len(paths), draw(st.integers(0, 4)), {})
 
 
 def _meets(rule: ReviewRule, planned: PlannedChange, path: str, tool: str) -> bool:
     """Say of one file and one kind of work, in plain words, whether a rule is about it."""
-    covered = {"move_notes": ["move_note"]}
-    names = [name for each in rule.tools or ["*"] for name in (each, *covered.get(each, []))]
+    names = rule.tools or ["*"]
     return (
         (rule.clients is None or bool({"*", "me"} & set(rule.clients)))
         and any(not folder or path.lower().startswith(folder.lower() + "/") for folder in rule.folders or ("",))
@@ -229,7 +226,7 @@ def test_policy_check_prints_them(tmp_path: Path, capsys: pytest.CaptureFixture[
         # What these say is what they do: an exception first, apart from each other, or the stricter first.
         ('record folders=["Inbox"]|hold ', ""),
         ('record folders=["Journal/Inbox"]|hold folders=["Journal"]', ""),
-        ('record tools=["edit_note"]|hold tools=["move_note"]', ""),
+        ('record tools=["edit_note"]|hold tools=["move_notes"]', ""),
         ('record folders=["A"]|hold folders=["B"]', ""),
         ('hold folders=["Journal"]|record tools=["edit_note"]', ""),
         ('record clients=["mine"]|hold folders=["Journal"]', ""),

@@ -15,7 +15,7 @@ from support.serving import PATIENCE, Reply, Serving
 from support.vaults import write_vault
 from vaultwire.desk.access import desk_keys_folder
 from vaultwire.protocol.events import Peer, name_of_principal
-from vaultwire.trust.chained_log import records
+from vaultwire.trust.audit import records
 from vaultwire.trust.keys import Keys
 
 HELLO: dict[str, Any] = {

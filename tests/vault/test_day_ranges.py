@@ -9,7 +9,7 @@ import pytest
 
 from support.refusals import refused
 from support.vaults import open_vault, write_vault
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.days import Days, days_between, parse_days
 from vaultwire.vault.errors import INVALID_ARGUMENTS
 

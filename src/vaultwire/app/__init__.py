@@ -10,13 +10,11 @@ from functools import partial
 from vaultwire import __version__
 from vaultwire.app.engine import (
     load_descriptions,
-    load_family,
-    load_first_tools,
     load_policy,
-    load_tools,
     make_policy,
     open_vault,
     read_guide,
+    tool_loader,
 )
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.protocol.dialects import DIALECTS, MCP, SECURE, STRUCTURED
@@ -24,8 +22,7 @@ from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import APPS
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
-from vaultwire.toolkit.catalog import Toolset
-from vaultwire.toolkit.tool_sets import WEB, Choice
+from vaultwire.toolkit.catalog import WEB, Choice, Toolset, former_name_hint
 from vaultwire.tools.instructions import instructions
 from vaultwire.trust.limits import CONTRACT_RATES, USUAL_RATES, ClientLimits
 from vaultwire.trust.policy import Policy
@@ -137,7 +134,7 @@ def session_maker(config: Config, handlers: Handlers) -> Callable[[Revision | No
             "logging": {},
             "prompts": {"listChanged": False},
             "resources": {"listChanged": True, "subscribe": True},
-            "tools": {"listChanged": _choice(config).can_grow},
+            "tools": {"listChanged": False},
         },
         instructions=lambda peer: instructions(
             handlers.listed_to(peer),
@@ -145,7 +142,6 @@ def session_maker(config: Config, handlers: Handlers) -> Callable[[Revision | No
             vaults=tuple(config.vaults),
             guide=handlers.guide,
         ),
-        stateless={"tools": {"listChanged": False}},  # it grows for one session
         extensions={APPS: {}},
     )
     dialect = DIALECTS[config.dialect]
@@ -161,11 +157,7 @@ def make_handlers(config: Config) -> Handlers:
     choice = _choice(config, policy)
     toolset = Toolset(
         lambda: [each for each in load_descriptions(config, loaded) if choice.has(each["name"])],
-        lambda: [
-            *load_tools(policy, config.limits.attachment_folders, [*config.vaults.values()]),
-            *load_family(config),
-        ],
-        load_first_tools,
+        tool_loader(config, policy),
     )
     openers: dict[str, Callable[[], Vault]] = {
         name: partial(open_vault, config.for_vault(name), [other for other in config.vaults if other != name], loaded)
@@ -205,7 +197,7 @@ def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Descrip
     """Raise ConfigError for names of unknown tools, and for a missing package."""
     from importlib.util import find_spec  # noqa: PLC0415 - only where there are limits, here and below
 
-    from vaultwire.trust.rates import CHANGES, EACH, TOTAL  # noqa: PLC0415
+    from vaultwire.trust.limits import CHANGES, EACH, TOTAL  # noqa: PLC0415
 
     known_tools = {tool["name"] for tool in tools}
     listed = known_tools.difference(limits.without_tools, () if has_hosts else (WEB,))
@@ -216,7 +208,7 @@ def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Descrip
     ):
         for name in names:
             if name not in known:
-                raise ConfigError(f"{option}: there is no tool {name!r} in this run")
+                raise ConfigError(f"{option}: there is no tool {name!r} in this run{former_name_hint(name)}")
     if limits.hosts and find_spec("ddgs") is None:
         from vaultwire.installation import how_to_add  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AttachmentSources:
-    """The sources of one run (``tools.making.Sources``)."""
+    """The sources of one run (``registry.Attachments``)."""
 
     def __init__(self, folders: Sequence[str], vaults: Sequence[str], policy: Policy) -> None:
         """``folders`` may be taken from, except for what is in one of the ``vaults``."""

@@ -59,7 +59,7 @@ def _make_glance(config: Config, vault: Vault) -> Glance:
     log = config.limits.audit
     if log is None:
         return Glance(vault)
-    from vaultwire.trust.chained_log import records_since  # noqa: PLC0415 - as above
+    from vaultwire.trust.audit import records_since  # noqa: PLC0415 - as above
 
     def reads(since: datetime) -> Iterator[dict[str, Any]]:
         """Yield the records of this vault: where there are several, a call names its vault."""

@@ -10,7 +10,7 @@ from vaultwire.app.desk import announce, link_to, make_desk
 from vaultwire.config import Config, ConfigError
 from vaultwire.desk.access import desk_folder
 from vaultwire.desk.http_endpoint import PATH
-from vaultwire.desk.last_port import LastPort
+from vaultwire.desk.running import LastPort
 from vaultwire.transports import guard, http_server, listening, observing
 from vaultwire.trust.limits import MAX_MESSAGE_BYTES
 from vaultwire.vault.vault import Vault

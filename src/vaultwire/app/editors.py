@@ -21,8 +21,7 @@ from vaultwire.desk.plugin_endpoint import PluginEndpoint
 from vaultwire.desk.plugin_review import PluginReview
 from vaultwire.desk.vaults import PERSON, TOOL
 from vaultwire.editor.proposals import Proposals
-from vaultwire.editor.state import EditorState
-from vaultwire.editor.workspace import WorkspaceWatcher
+from vaultwire.editor.state import EditorState, WorkspaceWatcher
 from vaultwire.review.reviewer import Reviewer
 from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.editors.notifications import ClientPaths

@@ -10,9 +10,9 @@ from vaultwire.trust.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from vaultwire.toolkit.registry import AnyTool, Description
+    from vaultwire.toolkit.registry import AnyTool, Description, Outside
     from vaultwire.trust.policy_file import LoadedPolicy
     from vaultwire.vault.changes.change import JournalReport
     from vaultwire.vault.disk.files import Files
@@ -45,7 +45,7 @@ def make_policy(config: Config, loaded: LoadedPolicy | None = None) -> Policy:
     return policy
 
 
-def load_descriptions(config: Config, loaded: LoadedPolicy | None) -> list[Description]:
+def load_descriptions(config: Config, loaded: LoadedPolicy | None) -> Sequence[Description]:
     """Return the descriptions of this run's tools: our own and, with a backend, ``obsidian_*``."""
     if config.backend is None:
         return load_catalog()
@@ -57,99 +57,39 @@ def load_descriptions(config: Config, loaded: LoadedPolicy | None) -> list[Descr
     return [*(each for each in load_catalog() if listed(each["name"]) not in names), *family]
 
 
-def load_family(config: Config) -> Sequence[AnyTool]:
-    """Return the ``obsidian_*`` tools over the chosen backend; none without a backend."""
-    if config.backend is None:
-        return ()
-    from vaultwire.obsidian.backends import Backends  # noqa: PLC0415 - after the first answer, here and below
-    from vaultwire.obsidian.command import Command  # noqa: PLC0415
-    from vaultwire.tools.obsidian_cli.family import make_family  # noqa: PLC0415
+def tool_loader(config: Config, policy: Policy) -> Callable[[Description], AnyTool]:
+    """Return what loads a tool's code: the module that declares it, or the ``obsidian_*`` family over the chosen backend."""
+    family: dict[str, AnyTool] = {}
 
-    return make_family(Backends(config.backend, Command(config.obsidian)).backend_of)
+    def load(description: Description) -> AnyTool:
+        from vaultwire.toolkit.registry import load_tool  # noqa: PLC0415 - after the first answer, here and below
 
+        if description["module"].startswith("vaultwire.tools.obsidian_cli.") and config.backend is not None:
+            if not family:
+                from vaultwire.obsidian.backends import Backends  # noqa: PLC0415
+                from vaultwire.obsidian.command import Command  # noqa: PLC0415
+                from vaultwire.tools.obsidian_cli.family import make_family  # noqa: PLC0415
 
-def load_first_tools() -> Sequence[AnyTool]:
-    """Return the tools with which conversations begin. The code of the others is a third of the loading time."""
-    from vaultwire.tools import find, links, notes, read_notes, reading, search, structure  # noqa: PLC0415 - after the first answer
+                backends = Backends(config.backend, Command(config.obsidian))
+                family.update({tool.name: tool for tool in make_family(backends.backend_of)})
+            return family[description["name"]]
+        return load_tool(description, make_outside(policy, config.limits.attachment_folders, [*config.vaults.values()]))
 
-    return (
-        search.search_notes,
-        search.search_by_tags,
-        find.find_notes,
-        read_notes.read_notes,
-        notes.list_notes,
-        reading.read_note,
-        reading.read_many,
-        structure.get_outline,
-        links.list_links,
-        structure.list_backlinks,
-        structure.list_tags,
-        structure.recent_notes,
-    )
+    return load
 
 
-def load_tools(
+def make_outside(
     policy: Policy | None = None, attachment_folders: Sequence[str] = (), vaults: Sequence[str] = ()
-) -> Sequence[AnyTool]:
-    """Return our own tools in the order of the list. Without a policy they reach nothing outside the vault.
+) -> Outside:
+    """Return what tools may use outside of the vault; without a policy nothing.
 
     ``attachment_folders``: folders of this computer from which attachments may be added; not out of the ``vaults`` in them.
     """
-    from vaultwire.app.attachment_sources import AttachmentSources  # noqa: PLC0415 - after the first answer, here and below
-    from vaultwire.tools import (  # noqa: PLC0415 - after the first answer
-        arranging,
-        attachments,
-        base_changes,
-        bases,
-        canvases,
-        checks,
-        daily,
-        discovery,
-        duplicates,
-        find,
-        fixing,
-        graph,
-        guide,
-        history,
-        links,
-        making,
-        notes,
-        overview,
-        pending,
-        read_notes,
-        reading,
-        related,
-        renaming,
-        revising,
-        search,
-        structure,
-        vault_overview,
-        web,
-    )
+    from vaultwire.app.attachment_sources import AttachmentSources  # noqa: PLC0415 - after the first answer
+    from vaultwire.toolkit.registry import Outside  # noqa: PLC0415
 
     policy = policy or Policy()
-    standard: tuple[AnyTool, ...] = (
-        search.search_notes, find.find_notes, read_notes.read_notes, links.list_links, vault_overview.vault_overview,
-        overview.list_tasks, checks.check_notes, making.create_note, making.append_daily_note, revising.edit_note,
-        revising.set_properties, renaming.move_notes, renaming.rename, notes.delete_note, history.list_changes,
-        history.undo_changes, discovery.more_tools,
-    )  # fmt: skip
-    others: tuple[AnyTool, ...] = (
-        revising.set_task, guide.vault_guide, arranging.merge_notes, arranging.extract_section, making.insert_template,
-        making.make_add_attachment(AttachmentSources(attachment_folders, vaults, policy)), attachments.list_attachments,
-        canvases.read_canvas, canvases.edit_canvas, bases.query_base,
-        base_changes.set_properties_in_view, base_changes.create_note_in_view,
-        base_changes.edit_base, base_changes.create_base,
-        history.restore_note, pending.pending_changes, web.make_web_search(policy.may_reach), notes.list_notes,
-        reading.read_note, reading.read_many,
-        daily.daily_note, notes.write_note, search.search_by_tags, structure.get_outline, structure.list_backlinks,
-        graph.graph, related.related_notes, fixing.fix_links, duplicates.find_duplicates, structure.list_tags,
-        structure.recent_notes, overview.list_properties, overview.vault_stats,
-        revising.remove_properties, arranging.move_note, arranging.rename_heading, arranging.rename_tag,
-        arranging.rename_property, history.show_change, history.undo_change, discovery.search_tools,
-        discovery.list_tool_categories,
-    )  # fmt: skip
-    return (*standard, *others)
+    return Outside(policy.may_reach, AttachmentSources(attachment_folders, vaults, policy))
 
 
 def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy | None = None) -> Vault:

@@ -1,4 +1,4 @@
-"""Bases in the code blocks of notes: ```` ```base ````. What they say is read by ``base_file``."""
+"""Bases in the code blocks of notes: ```` ```base ````. What they say is read by ``base``."""
 
 from __future__ import annotations
 

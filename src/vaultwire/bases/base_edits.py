@@ -6,11 +6,28 @@ takes the place of what was there. Filters and grouping are replaced whole: half
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vaultwire.bases.base import Base, Broken, Expression, Filter, Group
-from vaultwire.bases.base_file import NotABaseError, read_base
+from vaultwire.bases.base import Base, Broken, Expression, Filter, Group, NotABaseError, View, read_base
+from vaultwire.bases.functions.files import FILE_FIELDS
+from vaultwire.bases.functions.table import GLOBALS, METHOD_NAMES
+from vaultwire.bases.parser import (
+    Binary,
+    Call,
+    Index,
+    ListLiteral,
+    Literal,
+    Member,
+    Name,
+    Node,
+    Unary,
+    children,
+    to_text,
+)
+from vaultwire.bases.summaries import DEFAULT_SUMMARIES, default_summary
 from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue, read_yaml
 from vaultwire.markdown.yaml_edits import NotEditedError, rewritten
 
@@ -229,3 +246,304 @@ def _broken(base: Base) -> list[Broken]:
         elif each is not None:
             expressions.append(each.expression)
     return [each for each in expressions if isinstance(each, Broken)]
+
+
+# What is wrong in a base: expressions that cannot be read, names that mean nothing, formulas that need themselves.
+
+_LINE = re.compile(r"line (\d+)")
+# Names with a meaning of their own; ``value``, ``index``, ``acc`` only within functions of lists, which is not looked into.
+_OWN = frozenset(("file", "this", "note", "property", "formula", "value", "index", "acc", "values"))
+
+# Obsidian's own properties mean something though no note has them yet.
+_WELL_KNOWN = frozenset(("tags", "aliases", "cssclasses"))
+
+
+class BaseProblem(NamedTuple):
+    """Something wrong: the line of the file, and what is wrong there. ``is_error``: nothing of the base can be shown."""
+
+    line: int
+    message: str
+    is_error: bool = False
+
+
+def check_base(text: str, first_line: int, properties: Collection[str]) -> list[BaseProblem]:
+    """Return what is wrong in a base. ``properties``: the names, in small letters, of those that the vault's notes have."""
+    try:
+        base = read_base(text, first_line)
+    except NotABaseError as error:
+        found = _LINE.search(str(error))
+        return [BaseProblem(int(found[1]) if found else first_line, str(error), is_error=True)]
+    checker = _Checker(text, first_line, base, properties)
+    return sorted(dict.fromkeys([*(BaseProblem(first_line, each) for each in base.problems), *checker.problems()]))
+
+
+class _Checker:
+    """Checks one base."""
+
+    def __init__(self, text: str, first_line: int, base: Base, properties: Collection[str]) -> None:
+        self._lines = text.split("\n")
+        self._first = first_line
+        self._base = base
+        self._properties = properties
+
+    def problems(self) -> Iterator[BaseProblem]:
+        """Yield all problems."""
+        base = self._base
+        for name, expression in (*base.formulas.items(), *base.summaries.items()):
+            yield from self._in_expression(expression, name)
+        for name in _circles(base.formulas):
+            yield self._at(f"{name}:", f"The formula {name!r} needs itself, so it has no value.")
+        yield from self._in_filter(base.filter)
+        for view in base.views:
+            yield from self._in_filter(view.filter)
+            yield from self._in_view(view)
+
+    def _at(self, text: str, message: str) -> BaseProblem:
+        """Return a problem on the first line that has a text; on the base's first line if none has it."""
+        wanted = text.split("\n", maxsplit=1)[0].strip()
+        number = next((number for number, line in enumerate(self._lines) if wanted and wanted in line), 0)
+        return BaseProblem(self._first + number, message)
+
+    def _in_view(self, view: View) -> Iterator[BaseProblem]:
+        where = f"The view {view.name!r}"
+        sorted_by = [each.property for each in view.sort]
+        grouped = [view.group_by.property] if view.group_by else []
+        for each in dict.fromkeys([*view.order, *sorted_by, *grouped, *view.summaries]):
+            kind, _, name = each.partition(".")
+            why = self._unknown(kind, name)
+            if why:
+                yield self._at(name, f"{where} names {each}: {why}")
+        for column, name in view.summaries.items():
+            if name not in self._base.summaries and default_summary(name) is None:
+                known = ", ".join((*self._base.summaries, *DEFAULT_SUMMARIES))
+                yield self._at(
+                    name, f"{where} has the summary {name!r} of {column}, which there is not. There are: {known}."
+                )
+        if view.type == "kanban" and view.group_by is None:
+            yield self._at(
+                view.name, f"{where} is a kanban board without groupBy: say which property makes its columns."
+            )
+
+    def _in_filter(self, wanted: Filter | None) -> Iterator[BaseProblem]:
+        waiting = [wanted] if wanted is not None else []
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, Group):
+                waiting += each.filters
+            else:
+                yield from self._in_expression(each.expression, each.text)
+
+    def _in_expression(self, expression: Expression, place: str) -> Iterator[BaseProblem]:
+        if isinstance(expression, Broken):
+            yield self._at(expression.text or place, f"{expression.text!r} cannot be read. {expression.words}")
+            return
+        waiting: list[Node] = [expression]
+        while waiting:
+            node = waiting.pop()
+            why, inner = self._wrong(node)
+            waiting += inner
+            if why:
+                yield self._at(to_text(node) if to_text(node) in "\n".join(self._lines) else place, why)
+
+    def _wrong(self, node: Node) -> tuple[str, Iterable[Node]]:
+        """Return what is wrong with a node itself, and the nodes within it that are still to be checked."""
+        if isinstance(node, Call):
+            name = node.function.name
+            if isinstance(node.function, Name):
+                return ("" if name in GLOBALS else f"There is no function {name}()."), node.arguments
+            wrong = "" if name in METHOD_NAMES else f"No value has a function {name}()."
+            return wrong, (node.function.of, *node.arguments)
+        field = _field_of(node)
+        if field is not None:
+            return self._unknown(*field), ()
+        if isinstance(node, Name):
+            return ("" if node.name in _OWN else self._unknown("note", node.name)), ()
+        return "", children(node)
+
+    def _unknown(self, kind: str, name: str) -> str:
+        """Return why there is no such property or field; "" if there is one."""
+        if kind == "formula":
+            known = ", ".join(self._base.formulas) or "none"
+            return "" if name in self._base.formulas else f"There is no formula {name!r}. There are: {known}."
+        if kind == "file":
+            fields = ", ".join(FILE_FIELDS)
+            return "" if name.split(".", maxsplit=1)[0] in FILE_FIELDS else f"A file has no {name!r}. It has: {fields}."
+        is_there = name.casefold() in _WELL_KNOWN or name.casefold() in self._properties
+        return "" if is_there else f"No note has the property {name!r}."
+
+
+def _field_of(node: Node) -> tuple[str, str] | None:
+    """Return kind and name of ``note.x``, ``file.x``, ``formula.x`` or the same in brackets."""
+    if isinstance(node, Index) and isinstance(node.index, Literal) and isinstance(node.index.value, str):
+        of, name = node.of, node.index.value
+    elif isinstance(node, Member):
+        of, name = node.of, node.name
+    else:
+        return None
+    if not isinstance(of, Name) or of.name not in ("note", "property", "file", "formula"):
+        return None
+    return ("note" if of.name == "property" else of.name), name
+
+
+def _circles(formulas: Mapping[str, Expression]) -> list[str]:
+    """Return the formulas that need themselves, right away or through others."""
+    needs = {name: _needed(expression) & formulas.keys() for name, expression in formulas.items()}
+    found: list[str] = []
+    for name, first in needs.items():
+        reached: set[str] = set()
+        waiting = [*first]
+        while waiting:
+            each = waiting.pop()
+            if each not in reached:
+                reached.add(each)
+                waiting += needs[each]
+        if name in reached:
+            found.append(name)
+    return found
+
+
+def _needed(expression: Expression) -> set[str]:
+    found: set[str] = set()
+    waiting: list[Node] = [] if isinstance(expression, Broken) else [expression]
+    while waiting:
+        node = waiting.pop()
+        field = _field_of(node)
+        if field is not None and field[0] == "formula":
+            found.add(field[1])
+        waiting += children(node)
+    return found
+
+
+# What a new note needs to be in a view: the properties, tags and folder that its filters ask for.
+#
+# Filters that are joined by ``or`` or ``not`` tell nothing: the note may meet one of several, or none. An app of the version
+# 1.9.4 and later does the same with equality and with "has property" (its release notes).
+
+
+@dataclass(slots=True)
+class NewNoteInView:
+    """Properties by name, tags among them; ``folder`` is None where the filters do not say one."""
+
+    properties: dict[str, PropertyValue] = field(default_factory=dict)
+    folder: str | None = None
+
+
+def new_note_in(base: Base, view: View) -> NewNoteInView:
+    """Return what a new note needs to meet the filters of a base and of its view, as far as they say it.
+
+    The first value that a property must equal counts. Names of properties that differ only in case are one property.
+    """
+    asked = _Asked()
+    for node in (*_all_of(base.filter), *_all_of(view.filter)):
+        if isinstance(node, Binary) and node.operator == "==":
+            _equality(node, asked)
+        elif isinstance(node, Call) and isinstance(node.function, Member):
+            _call(node.function, node.arguments, asked)
+    if asked.tags:
+        name = next((name for name in asked.properties if name.casefold() == "tags"), "tags")
+        given = asked.properties.get(name)
+        texts = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, str)]
+        asked.properties[name] = list(dict.fromkeys([*texts, *asked.tags]))
+    return NewNoteInView(asked.properties, _one_folder(asked.folders))
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What the filters ask for, in their order."""
+
+    properties: dict[str, PropertyValue] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+
+    def give(self, name: str, value: PropertyValue) -> None:
+        """Give a property its value, unless it has one. A filter that asks only for the property gives None."""
+        known = next((known for known in self.properties if known.casefold() == name.casefold()), name)
+        if self.properties.get(known) is None:
+            self.properties[known] = value
+
+
+def _all_of(wanted: Filter | None) -> Iterator[Node]:
+    """Yield the expressions that must all hold."""
+    if isinstance(wanted, Group):
+        if wanted.kind == "and":
+            for each in wanted.filters:
+                yield from _all_of(each)
+    elif wanted is not None and not isinstance(wanted.expression, Broken):
+        waiting: list[Node] = [wanted.expression]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Binary) and node.operator == "&&":
+                waiting += (node.right, node.left)
+            else:
+                yield node
+
+
+def _equality(node: Binary, asked: _Asked) -> None:
+    for side, other in ((node.left, node.right), (node.right, node.left)):
+        name = property_name(side)
+        if name == "file.tags":
+            constant = _constant(other)
+            if isinstance(constant, list):
+                asked.tags += [each.removeprefix("#") for each in constant if isinstance(each, str)]
+        elif name:
+            constant = _constant(other)
+            if constant is not None or (isinstance(other, Literal) and other.value is None):
+                asked.give(name, constant)  # an empty property equals null
+        elif isinstance(side, Member) and side.name == "folder" and _is_file(side.of):
+            folder = _constant(other)
+            if isinstance(folder, str):
+                asked.folders.append(folder.strip("/"))
+
+
+def _call(function: Member, arguments: tuple[Node, ...], asked: _Asked) -> None:
+    texts = [each.value for each in arguments if isinstance(each, Literal) and isinstance(each.value, str)]
+    if len(texts) != len(arguments) or not texts:
+        return
+    if not _is_file(function.of):
+        if function.name == "contains" and property_name(function.of) in ("tags", "file.tags"):
+            asked.tags.append(texts[0].removeprefix("#"))
+    elif function.name == "inFolder":
+        asked.folders += [folder] if (folder := texts[0].strip("/")) else []  # every file is in the vault's own folder
+    elif function.name == "hasProperty":
+        asked.give(texts[0], None)
+    elif function.name == "hasTag" and len(texts) == 1:
+        asked.tags.append(texts[0].removeprefix("#"))
+
+
+def _one_folder(folders: list[str]) -> str | None:
+    """Return the deepest folder, if it is in all others; None if no folder is asked for, or none meets all filters."""
+    deepest = max(folders, key=len, default=None)
+    if deepest is None or not all(f"{deepest}/".startswith(f"{folder}/") for folder in folders if folder):
+        return None
+    return deepest
+
+
+def _is_file(node: Node) -> bool:
+    return isinstance(node, Name) and node.name == "file"
+
+
+def property_name(node: Node) -> str:
+    """Return the name of the note's property that an expression is; "" if it is none."""
+    if isinstance(node, Name):
+        return "" if node.name in ("file", "this", "note", "property", "formula") else node.name
+    if isinstance(node, Member) and _is_file(node.of) and node.name == "tags":
+        return "file.tags"
+    if isinstance(node, Index) and isinstance(node.index, Literal) and isinstance(node.index.value, str):
+        of, name = node.of, node.index.value
+    elif isinstance(node, Member):
+        of, name = node.of, node.name
+    else:
+        return ""
+    return name if isinstance(of, Name) and of.name in ("note", "property") else ""
+
+
+def _constant(node: Node) -> PropertyValue:
+    """Return the value that an expression is in every note; None if it is none, as ``null`` is."""
+    if isinstance(node, ListLiteral):
+        items = [_constant(each) for each in node.items]
+        return None if None in items else items
+    if isinstance(node, Unary) and node.operator == "-":
+        number = _constant(node.operand)
+        return -number if isinstance(number, (int, float)) and not isinstance(number, bool) else None
+    value = node.value if isinstance(node, Literal) else None
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -7,19 +7,29 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+from vaultwire.bases.base import normal_id
 from vaultwire.bases.base_blocks import BlockError, edit_blocks
 from vaultwire.bases.functions.table import LAMBDAS
-from vaultwire.bases.ids import normal_id
-from vaultwire.bases.lexer import end_of_token
-from vaultwire.bases.parser import SyntaxProblem, children, parse
-from vaultwire.bases.printer import is_word, property_text
-from vaultwire.bases.tree import Binary, Call, Index, Literal, Member, Name, Node
+from vaultwire.bases.parser import (
+    Binary,
+    Call,
+    Index,
+    Literal,
+    Member,
+    Name,
+    Node,
+    SyntaxProblem,
+    children,
+    end_of_token,
+    is_word,
+    parse,
+    property_text,
+)
 from vaultwire.markdown.offsets import Replacement, apply_replacements, line_starts
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.property_values import one_line
 from vaultwire.markdown.tag_spans import renamed_tag
-from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
-from vaultwire.markdown.yaml_tree import YamlNode, read_tree
+from vaultwire.markdown.yaml_core import NotYamlError, YamlNode, read_tree, read_yaml
 
 # An anchor and a tag before a text.
 _MARKS = compile_pattern(r"(?:[&!]\S*+\s++)*+")

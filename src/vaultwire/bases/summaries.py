@@ -10,11 +10,9 @@ from typing import Final
 
 from vaultwire.bases.base import Expression
 from vaultwire.bases.comparing import is_empty
-from vaultwire.bases.dates import difference, to_ms
 from vaultwire.bases.evaluation import compile_expression, run
 from vaultwire.bases.row import Query, Row
-from vaultwire.bases.texts import text_of, type_name
-from vaultwire.bases.values import Date, Value
+from vaultwire.bases.values import Date, Value, difference, text_of, to_ms, type_name
 
 _NAMES = frozenset(("values",))
 # A digest is shorter than a longer text.

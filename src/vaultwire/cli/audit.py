@@ -13,7 +13,7 @@ from typing import Any
 from vaultwire.cli.command import FOUND_CODES, SETTING_UP, command
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import audit_file
-from vaultwire.trust.chained_log import records, verify
+from vaultwire.trust.audit import records, verify
 
 _MAX_SHOWN = 10
 

@@ -38,11 +38,7 @@ def run(options: argparse.Namespace) -> int:
         wanted = read_wanted(options)
         if options.link:
             return _print_link(wanted, options)
-        if wanted.client.file is None:
-            say(f"For {wanted.client.title}. {wanted.client.by_hand}", to_stderr=True)
-        else:
-            path = places.find(wanted.client, wanted.scope, this_system()).path
-            say(f"Put this into {path}, beside the entries there:", to_stderr=True)
+        say(f"For {wanted.client.title}. {where(wanted)}", to_stderr=True)
         say_data(installing.pasted(wanted.client, wanted.name, wanted.entry))
     except SetupError as error:
         complain(str(error))
@@ -50,10 +46,18 @@ def run(options: argparse.Namespace) -> int:
     if options.client == "claude-code" and "command" in wanted.entry:
         command = " ".join(map(shlex.quote, [wanted.entry["command"], *wanted.entry["args"]]))
         say(f"Or run: claude mcp add --scope user {wanted.name} -- {command}", to_stderr=True)
-    if wanted.client.file is not None:
+    if wanted.client.is_written:
         say(f"vaultwire install {options.client} does it for you.", to_stderr=True)
     say(f"Then: {wanted.client.then}", to_stderr=True)
     return 0
+
+
+def where(wanted: Wanted) -> str:
+    """Return where a person puts the entry. Raises SetupError."""
+    if wanted.client.file is None:
+        return wanted.client.by_hand
+    path = places.find(wanted.client, wanted.scope, this_system()).path
+    return f"Put this into {path}, beside the entries there:"
 
 
 def _print_link(wanted: Wanted, options: argparse.Namespace) -> int:

@@ -33,12 +33,8 @@ def run(options: argparse.Namespace) -> int:
 def _install(options: argparse.Namespace) -> int:
     wanted = client_config.read_wanted(options)
     client = wanted.client
-    if client.file is None:
-        say(
-            f"{client.title} keeps its servers inside the IDE: there is no file to write. Do it by hand:",
-            to_stderr=True,
-        )
-        say(client.by_hand, to_stderr=True)
+    if not client.is_written:
+        say(f"vaultwire writes no file of {client.title}. {client_config.where(wanted)}", to_stderr=True)
         say_data(installing.pasted(client, wanted.name, wanted.entry))
         return 1
     found = places.find(client, wanted.scope, client_config.this_system())
@@ -69,6 +65,8 @@ def _install(options: argparse.Namespace) -> int:
 def _undo(options: argparse.Namespace) -> int:
     client = CLIENTS[options.client]
     entries.check_name(options.name)
+    if not client.is_written:
+        raise SetupError(f"vaultwire writes no file of {client.title}: take the entry out by hand")
     found = places.find(client, options.scope, client_config.this_system())
     state = state_folder()
     change = installing.plan_undo(client, found.path, options.name, state)
@@ -117,8 +115,8 @@ def _list_clients(name: str) -> int:
 
 
 def _state_of(client: Client, name: str, system: places.System) -> tuple[str, str]:
-    if client.file is None:
-        return f"by hand: {client.by_hand}", "no file"
+    if not client.is_written:
+        return client.by_hand or places.find(client, "user", system).path, "by hand"
     found = places.find(client, "user", system)
     if installing.found_entry(client, found.path, name):
         return found.path, "has vaultwire"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from vaultwire.config import ConfigError, audit_file
-from vaultwire.toolkit.tool_sets import SIZES, STANDARD_SIZE
+from vaultwire.toolkit.catalog import SIZES, STANDARD_SIZE
 from vaultwire.trust.limits import ClientLimits, read_rate, read_seconds
 
 Value = TypeVar("Value")

@@ -8,10 +8,17 @@ import os
 from vaultwire.cli.command import SETTING_UP, command
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import POLICY_VARIABLE, VAULT_VARIABLE, ConfigError, make_config, policy_path
-from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
-from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, to_text
-from vaultwire.trust.policy_file import LoadedPolicy, PolicyError, load_policy
-from vaultwire.trust.policy_paths import Reason
+from vaultwire.toolkit.catalog import APP_CATALOG, former_name_hint, load_catalog
+from vaultwire.trust.policy_file import (
+    LoadedPolicy,
+    PolicyError,
+    describe,
+    explain_path,
+    explain_tool,
+    load_policy,
+    to_text,
+)
+from vaultwire.trust.policy_rules import Reason
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import VaultPath
@@ -64,7 +71,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     tool = tools.get(options.tool.replace("-", "_"))
     if tool is None:
-        raise ConfigError(f"there is no tool {options.tool!r}; docs/tools.md lists all tools")
+        hint = former_name_hint(options.tool.replace("-", "_")) or "; docs/tools.md lists all tools"
+        raise ConfigError(f"there is no tool {options.tool!r}{hint}")
     try:
         path = parse_path(options.path)
     except VaultError as error:

@@ -243,14 +243,14 @@ def serve_arguments(config: Config, options: argparse.Namespace) -> list[str]:
 
 def _plan(system: str, job: Job) -> Plan:
     from vaultwire import distribution  # noqa: PLC0415 - as above
-    from vaultwire.service import launchd, systemd, task_scheduler  # noqa: PLC0415 - as above
+    from vaultwire.service import managers  # noqa: PLC0415 - as above
 
     home = os.path.expanduser("~")
     if system == "launchd":
-        return launchd.plan(job, home, distribution.REGISTRY_NAME.replace("/", "."))
+        return managers.plan_launchd(job, home, distribution.REGISTRY_NAME.replace("/", "."))
     if system == "task-scheduler":
-        return task_scheduler.plan(job, distribution.NAME, distribution.REPOSITORY)
-    return systemd.plan(job, home, distribution.REPOSITORY)
+        return managers.plan_task(job, distribution.NAME, distribution.REPOSITORY)
+    return managers.plan_systemd(job, home, distribution.REPOSITORY)
 
 
 def _plan_of_nothing(options: argparse.Namespace) -> Plan:

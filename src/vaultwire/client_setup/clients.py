@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 Format: TypeAlias = Literal["json", "jsonc", "toml", "yaml"]
+"""In ``yaml`` an entry is only printed: no file of that form is read or written."""
 Scope: TypeAlias = Literal["user", "project"]
 Link: TypeAlias = Literal["cursor", "vscode", "lmstudio", "goose"]
 
@@ -69,6 +70,11 @@ class Client(NamedTuple):
     link: Link | None = None
     then: str = "Restart it."
     by_hand: str = ""
+
+    @property
+    def is_written(self) -> bool:
+        """Whether ``install`` writes the client's file; else a person puts the entry in."""
+        return self.file is not None and self.form != "yaml"
 
 
 def _http(url: str = "url", **first: str) -> Mapping[str, Any]:
@@ -223,7 +229,8 @@ CLIENTS: dict[str, Client] = {
         _everywhere(),
         "https://www.jetbrains.com/help/ai-assistant/mcp.html",
         http=_http(),
-        by_hand="Settings, Tools, AI Assistant, Model Context Protocol (MCP): press Add, and paste it as JSON.",
+        by_hand="It keeps its servers inside the IDE. Settings, Tools, AI Assistant, Model Context Protocol (MCP): press Add, "
+        "and paste it as JSON.",
         then="Press Apply there; the icon in the column Status lists the tools.",
     ),
     "junie": Client(
@@ -262,7 +269,7 @@ CLIENTS: dict[str, Client] = {
         stdio={"enabled": True, "type": "stdio", "name": NAME, "cmd": COMMAND, "args": ARGUMENTS, "timeout": 300},
         http={"enabled": True, "type": "streamable_http", "name": NAME, "uri": URL, "headers": HEADERS, "timeout": 300},
         link="goose",
-        then="Start a new goose session.",
+        then="Start a new goose session; goose configure lists its extensions.",
     ),
     "copilot-cli": Client(
         "GitHub Copilot CLI",

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vaultwire.client_setup import json_text, toml_text, yaml_text
+from vaultwire.client_setup import json_text, toml_text
 from vaultwire.client_setup.clients import Format
 from vaultwire.client_setup.problems import BrokenFileError, NotEditableError, SetupError
 
@@ -35,54 +35,39 @@ def with_entry(text: str, form: Format, keys: Sequence[str], entry: Mapping[str,
     here = expected
     for depth, key in enumerate(keys[:-1]):
         inner = here.setdefault(key, {})
-        if inner is None and form == "yaml":
-            inner = here[key] = {}
         if not isinstance(inner, dict):
             raise NotEditableError(f"{'.'.join(keys[: depth + 1])} must have names with values, to have servers in it")
         here = inner
+    is_there = keys[-1] in here
     here[keys[-1]] = dict(entry)
     if form == "toml":
-        new = toml_text.write(text, keys, entry)
-    elif form == "yaml":
-        new = yaml_text.write(text, keys, entry)
-    else:
-        new = json_text.write(text, keys, entry)
-    return _checked(new, form, expected)
+        return _checked(toml_text.write(text, keys, entry, is_there=is_there), form, expected)
+    return _checked(json_text.write(text, keys, entry), form, expected)
 
 
 def without_entry(text: str, form: Format, keys: Sequence[str], *, containers: int = 0) -> str:
     """Return the text without the entry at a path of keys, and without so many objects around it, if they are empty then."""
     expected = copy.deepcopy(read(text, form))
     del entry_in(expected, keys[:-1])[keys[-1]]
-    remove = {"toml": toml_text.remove, "yaml": yaml_text.remove}.get(form, json_text.remove)
+    remove = toml_text.remove if form == "toml" else json_text.remove
     new = remove(text, keys)
     for depth in range(len(keys) - 1, len(keys) - 1 - containers, -1):
         parent = entry_in(read(new, form), keys[: depth - 1])
-        if not isinstance(parent, dict) or parent.get(keys[depth - 1], "") not in ({}, None):
+        if not isinstance(parent, dict) or parent.get(keys[depth - 1]) != {}:
             break
         new = remove(new, keys[:depth])
     for depth in range(len(keys) - 1, 0, -1):
-        # An object that is empty now may be written as such, have no value (YAML), or be gone (TOML).
+        # An object that is empty now may be written as such, or be gone.
         parent = entry_in(expected, keys[: depth - 1])
         found = entry_in(read(new, form), keys[:depth])
         if parent[keys[depth - 1]] == {} and found is None:
             del parent[keys[depth - 1]]
-            _expect_null(new, form, keys[:depth], expected)
     return _checked(new, form, expected)
-
-
-def _expect_null(text: str, form: Format, keys: Sequence[str], expected: dict[str, Any]) -> None:
-    """Expect a key without a value, if that is what the text has at a path."""
-    parent = entry_in(read(text, form), keys[:-1])
-    if isinstance(parent, dict) and keys[-1] in parent:
-        entry_in(expected, keys[:-1])[keys[-1]] = None
 
 
 def _parse(text: str, form: Format) -> Any:
     if form == "toml":
         return toml_text.read(text)
-    if form == "yaml":
-        return yaml_text.read(text)
     return json_text.read(text, comments=form == "jsonc")
 
 
@@ -90,7 +75,7 @@ def _checked(text: str, form: Format, expected: Mapping[str, Any]) -> str:
     """Return the text if it says what is expected. Raises NotEditableError."""
     try:
         is_right = _same(_parse(text, form), expected)
-    except (BrokenFileError, RecursionError):  # in YAML, a value may be in itself
+    except BrokenFileError:
         is_right = False
     if not is_right:
         raise NotEditableError("the file is written in a way in which only a person can put the entry in safely")

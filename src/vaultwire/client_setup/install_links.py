@@ -44,7 +44,7 @@ def _goose(name: str, entry: Mapping[str, Any]) -> str:
     if os.path.splitext(command)[0] not in _GOOSE_STARTS:
         raise SetupError(
             f"goose takes links only for programs started by {', '.join(_GOOSE_STARTS)}, and this one is {command}. "
-            "Run vaultwire install goose instead"
+            "Run vaultwire client-config goose instead"
         )
     return _query([("cmd", command), *(("arg", each) for each in entry["args"]), *about])
 

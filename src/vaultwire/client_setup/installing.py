@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -154,7 +155,7 @@ def carry_out(change: Plan, state: str) -> records.Record:
         except BaseException:
             records.forget(record)
             raise
-        records.forget_old(state, change.path)
+        records.forget_older(state, record)
     return record
 
 
@@ -176,6 +177,9 @@ def carry_out_undo(change: Plan, state: str) -> None:
 
 def pasted(client: Client, name: str, entry: Mapping[str, Any]) -> str:
     """Return an entry as a person pastes it: all that an empty file would hold."""
+    if client.form == "yaml":  # a value in JSON is one in YAML, too
+        members = [f"    {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]
+        return "\n".join([f"{client.keys[0]}:", f"  {name}:", *members]).replace("\x7f", "\\u007f")
     return formats.with_entry("", client.form, keys_of(client, name, {}), entry).rstrip("\n")
 
 
@@ -188,7 +192,7 @@ def keys_of(client: Client, name: str, data: Mapping[str, Any]) -> tuple[str, ..
     return (*client.keys, name)
 
 
-_LANGUAGE = {"json": "JSON", "jsonc": "JSON", "toml": "TOML", "yaml": "YAML"}
+_LANGUAGE = {"json": "JSON", "jsonc": "JSON", "toml": "TOML"}
 
 
 def _content(data: bytes | None) -> Content:

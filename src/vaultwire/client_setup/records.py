@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -22,8 +23,6 @@ from vaultwire.vault.value_types import NoProgress
 
 _FOLDER = "client-setup"
 _RECORD, _COPY = "record.json", "before"
-# Copies of one file. Older ones help nobody, and hold old keys.
-_KEPT = 10
 
 
 class Record(NamedTuple):
@@ -67,7 +66,10 @@ def locked(state: str) -> Iterator[None]:
 def keep(state: str, path: str, name: str, before: bytes | None, after: bytes) -> Record:
     """Copy a file's bytes and remember what is going to be written. Raises SetupError."""
     try:
-        folder = _new_folder(os.path.join(state, _FOLDER))
+        top = os.path.join(state, _FOLDER)
+        make_private(top)
+        # Names sort by time, should a crash leave two for one entry.
+        folder = tempfile.mkdtemp(prefix=time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime()), dir=top)
         record = Record(folder, os.path.realpath(path), name, digest(after), before is not None)
         if before is not None:
             _write(record.copy, before)
@@ -91,11 +93,11 @@ def forget(record: Record) -> None:
     shutil.rmtree(record.folder, ignore_errors=True)
 
 
-def forget_old(state: str, path: str) -> None:
-    """Delete all but the newest records of a file."""
-    target = os.path.realpath(path)
-    for record in [each for each in _all(state) if each.path == target][_KEPT:]:
-        forget(record)
+def forget_older(state: str, last: Record) -> None:
+    """Delete the other records of an entry: older ones help nobody, and their copies hold old keys."""
+    for record in _all(state):
+        if (record.path, record.name) == (last.path, last.name) and record.folder != last.folder:
+            forget(record)
 
 
 def _all(state: str) -> Iterator[Record]:
@@ -111,19 +113,6 @@ def _all(state: str) -> Iterator[Record]:
             with open(os.path.join(folder, _RECORD), encoding="utf-8") as file:
                 data = json.load(file)
             yield Record(folder, str(data["path"]), str(data["name"]), str(data["written"]), bool(data["had_file"]))
-
-
-def _new_folder(top: str) -> str:
-    make_private(top)
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    number = 0
-    while True:
-        # Names sort by time, also those of one second.
-        folder = os.path.join(top, f"{stamp}-{number:03}")
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(folder, mode=0o700)
-            return folder
-        number += 1
 
 
 def _write(path: str, data: bytes) -> None:

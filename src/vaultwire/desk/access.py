@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
-import json
 import os
 import secrets
 import time
@@ -18,7 +17,13 @@ from collections.abc import Callable
 from typing import Any
 
 from vaultwire.trust.keys import Keys
-from vaultwire.vault.disk.file_operations import keep_private, make_private
+from vaultwire.vault.disk.file_operations import (
+    keep_private,
+    make_private,
+    read_private,
+    remove_quietly,
+    write_private,
+)
 
 COOKIE = "vaultwire_desk"
 COOKIE_SECONDS = 30 * 24 * 3600
@@ -28,7 +33,6 @@ _MAX_COOKIES = 50
 _SECRET_BYTES = 32
 _COOKIE_LENGTH = len(secrets.token_urlsafe(_SECRET_BYTES))
 _MAX_SECRET = 200
-_MAX_FILE_BYTES = 4096
 _CODE, _COOKIE, _SUFFIX = "code-", "cookie-", ".json"
 
 
@@ -118,7 +122,7 @@ class Access:
         _remove_expired(self._folder, _COOKIE)
         by_age = sorted(_names(self._folder, _COOKIE), key=lambda name: _mtime(os.path.join(self._folder, name)))
         for name in by_age[: max(0, len(by_age) + 1 - _MAX_COOKIES)]:
-            _remove(os.path.join(self._folder, name))
+            remove_quietly(os.path.join(self._folder, name))
         record = {"key": key, "expires": self._now() + COOKIE_SECONDS}
         _write(_path(self._folder, _COOKIE, cookie), record)
         return cookie
@@ -142,7 +146,7 @@ def _remove_expired(folder: str, kind: str) -> None:
         path = os.path.join(folder, name)
         found = _read(path)
         if found is not None and not _is_current(found, now):
-            _remove(path)
+            remove_quietly(path)
 
 
 def _is_current(record: dict[str, Any], now: float) -> bool:
@@ -157,24 +161,11 @@ def _mtime(path: str) -> float:
         return 0.0
 
 
-def _remove(path: str) -> None:
-    with contextlib.suppress(OSError):  # Windows: another process reads it at this moment
-        os.unlink(path)
-
-
 def _write(path: str, record: dict[str, Any]) -> None:
-    """Write a file under a name that nobody has seen yet. Readers never find half of it. Raises OSError."""
     make_private(os.path.dirname(path))
-    temporary = f"{path}.{secrets.token_hex(4)}.part"
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump(record, file)
-    os.replace(temporary, path)
+    write_private(path, record)
 
 
 def _read(path: str) -> dict[str, Any] | None:
-    try:
-        with open(path, encoding="utf-8") as file:
-            found = json.loads(file.read(_MAX_FILE_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+    record = read_private(path)
+    return record if isinstance(record, dict) else None

@@ -1,4 +1,4 @@
-"""How ``vaultwire desk`` finds the running servers of this person: a file for each in the state folder, and a lock.
+"""Where desks of this person run, and where the last one ran: files in the state folder, and a lock for each that runs.
 
 The lock says whether the server still runs: another program may have its port and its process number by then. The file tells
 no secret; a link is made by whoever can write to the folder (``access.new_code``). On Windows, too.
@@ -7,17 +7,17 @@ no secret; a link is made by whoever can write to the folder (``access.new_code`
 from __future__ import annotations
 
 import contextlib
-import json
+import hashlib
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from vaultwire.vault.disk.file_operations import make_private
+from vaultwire.vault.disk.file_operations import make_private, read_private, remove_quietly, write_private
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.value_types import NoProgress
 
 _PREFIX, _SUFFIX, _LOCK = "server-", ".json", ".lock"
-_MAX_BYTES = 65_536
+_MAX_PORT = 65535
 
 
 class Running(NamedTuple):
@@ -43,16 +43,13 @@ class Announcement:
             self._lock.enter_context(ProcessLock(_lock_of(self._path), "", needed=True).held(_NoWait()))
             vaults = [os.path.realpath(each) for each in self._running.vaults]
             content = {"server": self._running.server, "url": self._running.url, "vaults": vaults}
-            temporary = f"{self._path}.part"
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                json.dump(content, file)
-            os.replace(temporary, self._path)
+            write_private(self._path, content)
 
     def end(self) -> None:
         """Remove the file."""
-        _remove(self._path)
+        remove_quietly(self._path)
         self._lock.close()
-        _remove(_lock_of(self._path))
+        remove_quietly(_lock_of(self._path))
 
 
 def find(folder: str, vaults: Sequence[str]) -> Running | None:
@@ -68,8 +65,8 @@ def find(folder: str, vaults: Sequence[str]) -> Running | None:
         path = os.path.join(folder, name)
         running = _read(path)
         if running is None or not _is_held(_lock_of(path)):
-            _remove(path)
-            _remove(_lock_of(path))
+            remove_quietly(path)
+            remove_quietly(_lock_of(path))
         elif wanted <= set(running.vaults):
             return running
     return None
@@ -100,15 +97,29 @@ def _lock_of(path: str) -> str:
     return path.removesuffix(_SUFFIX) + _LOCK
 
 
-def _remove(path: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(path)
-
-
 def _read(path: str) -> Running | None:
     try:
-        with open(path, encoding="utf-8") as file:
-            found: Any = json.loads(file.read(_MAX_BYTES))
-        return Running(str(found["server"]), str(found["url"]), tuple(map(str, found["vaults"])))
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        content = read_private(path)
+        return Running(str(content["server"]), str(content["url"]), tuple(map(str, content["vaults"])))
+    except (TypeError, LookupError):
         return None
+
+
+class LastPort:
+    """The port of the last desk of some vaults, so that an open page finds the next one at the same address."""
+
+    def __init__(self, folder: str, vaults: Sequence[str]) -> None:
+        joined = "\0".join(sorted(os.path.realpath(each) for each in vaults))
+        digest = hashlib.sha256(os.fsencode(joined)).hexdigest()
+        self._path = os.path.join(folder, f"port-{digest[:16]}")
+
+    def load(self) -> int:
+        """Return the port, 0 for any free one."""
+        port = read_private(self._path)
+        return port if isinstance(port, int) and 0 < port <= _MAX_PORT else 0
+
+    def save(self, port: int) -> None:
+        """Store the port. If that fails, the next desk has another address."""
+        with contextlib.suppress(OSError):
+            make_private(os.path.dirname(self._path))
+            write_private(self._path, port)

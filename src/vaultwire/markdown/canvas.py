@@ -1,20 +1,32 @@
-"""Canvas files: the strings that name files or hold links, and their positions in the JSON text.
+"""Canvas files: the strings that name files or hold links, their positions in the JSON text, and edits of nodes and edges.
 
 An edit replaces characters of one string. The rest of the text stays, with its layout and unknown keys.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from vaultwire.markdown.bounds import MOST_MARKS
 from vaultwire.markdown.diffs import common_ends
+from vaultwire.markdown.json_edits import (
+    Element,
+    Layout,
+    Span,
+    edit_items,
+    edit_object,
+    elements,
+    layout_of,
+    members,
+    written,
+    written_object,
+)
 from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, Rewritten, rewrite_links
-from vaultwire.markdown.offsets import Replacement, apply_replacements, line_starts
+from vaultwire.markdown.offsets import MOST_MARKS, Replacement, apply_replacements, line_starts
 from vaultwire.markdown.patterns import compile_pattern
 
 _TOKEN = compile_pattern(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]:,]', re.DOTALL)
@@ -194,3 +206,282 @@ def _said(string: str) -> str:
         return str(json.loads(string, strict=False))
     except ValueError:
         return ""
+
+
+# Edits of a canvas: nodes and edges are added, changed and removed; every other byte stays (JSON Canvas 1.0).
+
+CanvasAction: TypeAlias = Literal["add", "connect", "set", "remove"]
+
+# As Obsidian writes them: a node a line, with tabs.
+_NEW = '{\n\t"nodes":[],\n\t"edges":[]\n}'
+_KIND_OF = {"text": "text", "file": "file", "url": "link", "label": "group"}
+_OWN_KEYS = {"text": ("text",), "file": ("file", "subpath"), "link": ("url",), "group": ("label",)}
+_PLACE_KEYS = ("x", "y", "width", "height", "color")
+_EDGE_KEYS = ("fromNode", "fromSide", "toNode", "toSide", "label", "color")
+_SIZES = {"text": (260, 60), "file": (400, 400), "link": (400, 400), "group": (600, 400)}  # Obsidian's own
+_GAP = 40
+_NEEDED = ("x", "y", "width", "height", "text", "file", "url", "fromNode", "toNode")
+
+
+class CanvasEdit(NamedTuple):
+    """One edit: ``add`` a node, ``connect`` two nodes by an edge, ``set`` fields of a node or edge, ``remove`` one.
+
+    ``id`` names the node or edge; a new one may have none. ``fields`` are those of JSON Canvas; None removes one.
+    """
+
+    action: CanvasAction
+    id: str
+    fields: Mapping[str, Any]
+
+
+class CanvasEditError(ValueError):
+    """An edit that cannot be made; the message says what would be right."""
+
+
+class EditedCanvas(NamedTuple):
+    """The new text of a canvas, and the ids of the nodes and edges that were added, in the order of the edits."""
+
+    text: str
+    added: list[str]
+
+
+class Canvas(NamedTuple):
+    """The nodes and edges of a canvas, without what is none."""
+
+    nodes: list[dict[str, Any]]
+    edges: list[dict[str, Any]]
+
+
+def read_canvas(text: str) -> Canvas:
+    """Return the nodes and edges. Raises NotACanvasError."""
+    read = _Read.of(text)
+    return Canvas(*([dict(item.value) for item in part.items if isinstance(item.value, dict)] for part in read.parts))
+
+
+def edit_canvas(text: str, edits: Sequence[CanvasEdit]) -> EditedCanvas:
+    """Return the canvas with all the edits. Raises NotACanvasError, CanvasEditError."""
+    read = _Read.of(text)
+    model = _Model(read)
+    for number, edit in enumerate(edits, 1):
+        try:
+            model.apply(edit)
+        except CanvasEditError as error:
+            where = f"Edit {number} of {len(edits)}: " if len(edits) > 1 else ""
+            raise CanvasEditError(f"{where}{error}") from None
+    return EditedCanvas(apply_replacements(read.text, model.replacements()), model.added)
+
+
+class _Part(NamedTuple):
+    """The list of nodes or of edges: its place in the text (None if it is not there), its items, the layouts of both."""
+
+    key: str
+    place: Span | None
+    items: list[Element]
+    layout: Layout
+    item_layout: Layout
+
+
+class _Read(NamedTuple):
+    """A canvas's text, the place of the object in it, its members' places and layout, and its two lists."""
+
+    text: str
+    whole: Span
+    spans: list[Span]
+    layout: Layout
+    parts: tuple[_Part, _Part]
+
+    @classmethod
+    def of(cls, text: str) -> _Read:
+        """Read a canvas. Raises NotACanvasError."""
+        text = text if text.strip() else _NEW
+        if sum(map(text.count, "[{,")) > MOST_MARKS:
+            raise NotACanvasError(f"holds more than {MOST_MARKS:,} lists, maps and values")
+        try:
+            canvas = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise NotACanvasError(f"is not JSON: {error}") from None
+        if not isinstance(canvas, dict) or not all(isinstance(canvas.get(key, []), list) for key in ("nodes", "edges")):
+            raise NotACanvasError("is JSON, but its nodes and edges are no lists")
+        whole = (text.index("{"), text.rindex("}") + 1)
+        found = members(text, whole[0])
+        layout = layout_of(text, whole, found, Layout())
+        places = {member.key: (member.value_start, member.end) for member in found}
+        indent = layout.lead.rpartition("\n")[2]
+        usual = (
+            Layout(layout.lead + indent, f",{layout.lead}{indent}", layout.lead) if "\n" in layout.lead else Layout()
+        )
+        lists = [
+            (key, places.get(key), elements(text, places[key][0]) if key in places else [])
+            for key in ("nodes", "edges")
+        ]
+        # A list without items is laid out as the other one.
+        for _, place, items in lists:
+            if place is not None and items:
+                usual = layout_of(text, place, items, usual)
+        some = next((item for _, _, items in lists for item in items if isinstance(item.value, dict)), None)
+        item_layout = Layout()
+        if some is not None:
+            item_layout = layout_of(text, (some.start, some.end), members(text, some.start), item_layout)
+        nodes, edges = (
+            _Part(key, place, items, layout_of(text, place, items, usual) if place else usual, item_layout)
+            for key, place, items in lists
+        )
+        return cls(text, whole, [(member.start, member.end) for member in found], layout, (nodes, edges))
+
+
+class _Model:
+    """The canvas while edits are made: what changes in each item, what goes and what comes."""
+
+    def __init__(self, read: _Read) -> None:
+        self._read = read
+        self.added: list[str] = []
+        self._changes: dict[tuple[int, int], dict[str, Any]] = {}  # by part and number of the item
+        self._removed: tuple[set[int], set[int]] = (set(), set())
+        self._new: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
+
+    # ------------------------------------------------------------------ edits
+
+    def apply(self, edit: CanvasEdit) -> None:
+        """Make one edit. Raises CanvasEditError."""
+        if edit.action == "add":
+            self._add(edit)
+        elif edit.action == "connect":
+            self._connect(edit)
+        elif edit.action == "set":
+            self._set(edit)
+        else:
+            self._remove(edit)
+
+    def _add(self, edit: CanvasEdit) -> None:
+        kinds = [kind for key, kind in _KIND_OF.items() if edit.fields.get(key) is not None]
+        if len(kinds) != 1:
+            raise CanvasEditError("a new node has one of text, file, url or label (for a group).")
+        kind = kinds[0]
+        own = {key: edit.fields[key] for key in _OWN_KEYS[kind] if edit.fields.get(key) is not None}
+        place = self._free_place(kind) | {
+            key: edit.fields[key] for key in _PLACE_KEYS if edit.fields.get(key) is not None
+        }
+        _check_keys(edit.fields, (*own, *_PLACE_KEYS), f"a new {kind} node")
+        self._insert(0, edit.id, {"type": kind, **own, **place})
+
+    def _connect(self, edit: CanvasEdit) -> None:
+        _check_keys(edit.fields, _EDGE_KEYS, "an edge")
+        for key in ("fromNode", "toNode"):
+            self._find(0, edit.fields.get(key) or "")
+        fields = {key: edit.fields[key] for key in _EDGE_KEYS if edit.fields.get(key) is not None}
+        self._insert(1, edit.id, fields)
+
+    def _insert(self, part: int, wanted: str, fields: dict[str, Any]) -> None:
+        taken = {item.get("id") for each in (0, 1) for _, item in self._items(each)}
+        if wanted and wanted in taken:
+            raise CanvasEditError(f"the id {wanted!r} is taken.")
+        salt = 0
+        new = wanted
+        while not new or new in taken:
+            # As long as Obsidian's own. The same edit of the same canvas gets the same id, also in a dry run.
+            new = hashlib.sha256(f"{salt} {len(taken)} {written(fields)}".encode("utf-8", "replace")).hexdigest()[:16]
+            salt += 1
+        self._new[part].append({"id": new, **fields})
+        self.added.append(new)
+
+    def _set(self, edit: CanvasEdit) -> None:
+        part, number, item = self._locate(edit.id)
+        kind = str(item.get("type"))
+        known = _EDGE_KEYS if part else (*_OWN_KEYS.get(kind, ()), *_PLACE_KEYS)
+        _check_keys(edit.fields, known, f"the edge {edit.id!r}" if part else f"{edit.id!r}, a {kind} node,")
+        if not edit.fields:
+            raise CanvasEditError(f"nothing is said to set in {edit.id!r}.")
+        for key in ("fromNode", "toNode"):
+            if edit.fields.get(key) is not None:
+                self._find(0, edit.fields[key])
+        for key, value in edit.fields.items():
+            if value is None and key in _NEEDED:
+                raise CanvasEditError(f"{key} of {edit.id!r} cannot be removed.")
+        if number < 0:
+            changed = {**item, **edit.fields}
+            item.clear()
+            item.update({key: value for key, value in changed.items() if value is not None})
+        else:
+            self._changes.setdefault((part, number), {}).update(edit.fields)
+
+    def _remove(self, edit: CanvasEdit) -> None:
+        part, number, item = self._locate(edit.id)
+        self._drop(part, number, item)
+        if part == 0:  # an edge to nothing is none
+            for edge_number, edge in list(self._items(1)):
+                if edit.id in (edge.get("fromNode"), edge.get("toNode")):
+                    self._drop(1, edge_number, edge)
+
+    def _drop(self, part: int, number: int, item: dict[str, Any]) -> None:
+        if number < 0:
+            self._new[part].remove(item)
+        else:
+            self._removed[part].add(number)
+
+    # ------------------------------------------------------------------ what there is
+
+    def _items(self, part: int) -> list[tuple[int, dict[str, Any]]]:
+        """Return the items as they are now, each with its number in the text; -1 for a new one."""
+        there = [
+            (number, {**item.value, **self._changes.get((part, number), {})})
+            for number, item in enumerate(self._read.parts[part].items)
+            if isinstance(item.value, dict) and number not in self._removed[part]
+        ]
+        return there + [(-1, item) for item in self._new[part]]
+
+    def _find(self, part: int, wanted: str) -> tuple[int, dict[str, Any]] | None:
+        """Return the node or edge of this id. Raises CanvasEditError if there are several; for a node, if there is none."""
+        found = [(number, item) for number, item in self._items(part) if item.get("id") == wanted]
+        if len(found) > 1:
+            raise CanvasEditError(f"{len(found)} have the id {wanted!r}, so it is not clear which is meant.")
+        if not found and part == 0:
+            known = ", ".join(repr(item.get("id")) for _, item in self._items(0)[:20]) or "none"
+            raise CanvasEditError(f"there is no node {wanted!r}. Nodes: {known}.")
+        return found[0] if found else None
+
+    def _locate(self, wanted: str) -> tuple[int, int, dict[str, Any]]:
+        edge = self._find(1, wanted)
+        if edge is not None:
+            return 1, *edge
+        node = self._find(0, wanted)
+        assert node is not None  # else it raised
+        return 0, *node
+
+    def _free_place(self, kind: str) -> dict[str, int]:
+        """Return a place below all other nodes."""
+        nodes = [item for _, item in self._items(0)]
+        lefts = [node["x"] for node in nodes if isinstance(node.get("x"), int | float)]
+        bottoms = [
+            node["y"] + node["height"]
+            for node in nodes
+            if isinstance(node.get("y"), int | float) and isinstance(node.get("height"), int | float)
+        ]
+        width, height = _SIZES[kind]
+        top = int(max(bottoms)) + _GAP if bottoms else 0
+        return {"x": int(min(lefts, default=0)), "y": top, "width": width, "height": height}
+
+    # ------------------------------------------------------------------ the text
+
+    def replacements(self) -> list[Replacement]:
+        """Return the edits of the text, in order."""
+        read = self._read
+        edits: list[Replacement] = []
+        absent: list[str] = []
+        for part, (key, place, items, layout, item_layout) in enumerate(read.parts):
+            new = [written_object(item, item_layout) for item in self._new[part]]
+            if place is None:
+                if new:
+                    body = f"{layout.lead}{layout.between.join(new)}{layout.tail}"
+                    absent.append(f"{written(key)}{read.layout.colon}[{body}]")
+                continue
+            edits += edit_items(place, [(item.start, item.end) for item in items], self._removed[part], new, layout)
+            for (of_part, number), changes in self._changes.items():
+                if of_part == part and number not in self._removed[part]:
+                    edits += edit_object(read.text, (items[number].start, items[number].end), changes)
+        return sorted(edits + edit_items(read.whole, read.spans, (), absent, read.layout) if absent else edits)
+
+
+def _check_keys(fields: Mapping[str, Any], known: Sequence[str], what: str) -> None:
+    odd = [key for key, value in fields.items() if key not in known and value is not None]
+    if odd:
+        raise CanvasEditError(f"{what} has no {odd[0]}; it has {', '.join(known)}.")

@@ -7,9 +7,10 @@ note's own.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from vaultwire.markdown.diffs import common_ends
+from vaultwire.markdown.diffs import Difference, common_ends, lines_of
 from vaultwire.markdown.properties import parse_frontmatter
 
 # Without the look-behind, a run of \r that no \n follows would be tried from each of its characters.
@@ -133,3 +134,222 @@ def _prefix_of_plain(text: str, plain_length: int) -> str:
         position = text.index("\n", position) + 1
     rest = plain_length - (plain.rfind("\n") + 1)
     return text[: position + rest]
+
+
+# The application of a unified diff to a text.
+#
+# A diff that a model writes is often not exact: counts and line numbers may be wrong. But its old lines must be lines of the
+# text, in one place only.
+
+# Line numbers in a message: more do not help to choose.
+_MAX_PLACES = 20
+
+# Only the first number of a header is used: models get counts wrong, and they are not needed.
+_HEADER = re.compile(r"@@ -(\d{1,9})")
+_MARKS = (" ", "+", "-")
+_FILE_MARKS = ("--- ", "+++ ", "diff ")
+
+
+class DiffError(ValueError):
+    """The text is not a unified diff of one file, or contradicts itself."""
+
+
+class NoPlaceError(DiffError):
+    """The old lines of a hunk are not in the text."""
+
+
+class AmbiguousPlaceError(DiffError):
+    """The old lines of a hunk are in the text several times: from each of ``lines`` on."""
+
+    def __init__(self, message: str, lines: list[int]) -> None:
+        super().__init__(message)
+        self.lines = lines
+
+
+class _Hunk(NamedTuple):
+    """One hunk: the line that its header names (0: none), the line of the diff that it begins on, and its lines."""
+
+    start: int
+    number: int
+    lines: list[tuple[str, str]]  # mark and text
+    unended: set[int]  # indexes of lines that have no line end
+
+    @property
+    def old(self) -> list[str]:
+        return [text for mark, text in self.lines if mark != "+"]
+
+
+def apply_diff(text: str, diff: str, check: Callable[[], None] = lambda: None) -> str:
+    """Return the file's text with a unified diff applied. Added lines get the note's line ends; the rest stays.
+
+    A hunk's old lines must be in the text exactly. If they are not at the line that its header names, or it names none
+    (``@@``), they must be in one place only. Three mistakes are accepted: wrong counts in a header, a blank line without
+    its leading space, and a missing "No newline" line. ``check`` is called before each hunk and may raise to stop.
+
+    Raises NoPlaceError, AmbiguousPlaceError, or DiffError if it is not a diff or its hunks change the same lines.
+    """
+    lines = lines_of(text)
+    bare = [to_plain(line).removesuffix("\n") for line in lines]
+    ending = line_end(text)
+    changes: list[tuple[Difference, list[str], _Hunk]] = []
+    for hunk in _parsed(diff):
+        check()
+        changes += _placed(hunk, _place(hunk, bare, is_ended=text.endswith("\n")), ending)
+    changes.sort(key=lambda each: each[0][:2])
+    result: list[str] = []
+    position = 0
+    for place, added, hunk in changes:
+        if place.start < position:
+            raise DiffError(
+                f"the hunk in line {hunk.number} changes what another one changes (line {place.start + 1})."
+            )
+        result += lines[position : place.start]
+        result += added
+        position = place.end
+    if changes and text and position == len(lines) and not text.endswith("\n"):
+        _, added, hunk = changes[-1]
+        if added and not hunk.unended:  # a diff that does not mention the last line end leaves it as it is
+            result[-1] = result[-1].removesuffix(ending)
+    result += lines[position:]
+    # A line that had no line end, or should have none, may have lines behind it now.
+    return "".join([line if line.endswith("\n") else line + ending for line in result[:-1]] + result[-1:])
+
+
+def _placed(hunk: _Hunk, position: int, ending: str) -> Iterator[tuple[Difference, list[str], _Hunk]]:
+    """Yield the changes of a hunk whose first line is line ``position`` of the text, from 0."""
+    start, added = position, list[str]()
+    for index, (mark, text) in enumerate([*hunk.lines, (" ", "")]):
+        if mark == "+":
+            added.append(text if index in hunk.unended else text + ending)
+        elif mark == "-":
+            position += 1
+        else:
+            if added or position > start:
+                yield Difference(start, position, 0, 0), added, hunk
+            position += 1
+            start, added = position, []
+
+
+def _place(hunk: _Hunk, lines: list[str], *, is_ended: bool) -> int:
+    """Return the line at which the hunk's old lines begin, from 0."""
+    old = hunk.old
+    if not old:
+        if lines:
+            raise DiffError(
+                f"the hunk in line {hunk.number} has only added lines: give some of the lines around them, with a space "
+                "in front of each."
+            )
+        return 0
+    # Only the last line of the text can have no line end.
+    old_unended = any(hunk.lines[index][0] != "+" for index in hunk.unended)
+    first = len(lines) - len(old)
+    if old_unended:
+        places = [first] if first >= 0 and not is_ended and lines[first:] == old else []
+    elif 0 <= hunk.start - 1 <= first and lines[hunk.start - 1 : hunk.start - 1 + len(old)] == old:
+        return hunk.start - 1
+    else:
+        places = _places_of(old, lines)
+    if not places:
+        raise NoPlaceError(
+            f"the lines of the hunk in line {hunk.number} are not in the text, beginning with {_clipped(old[0])!r}. "
+            "Lines without + must be as they are in the text."
+        )
+    if len(places) > 1:
+        numbers = [place + 1 for place in places[:_MAX_PLACES]]
+        raise AmbiguousPlaceError(
+            f"the lines of the hunk in line {hunk.number} are in the text {len(places)} times: from line "
+            f"{', '.join(map(str, numbers))} on. Give the right number in its header, or more lines around the change.",
+            numbers,
+        )
+    return places[0]
+
+
+def _places_of(old: list[str], lines: list[str]) -> list[int]:
+    """Return where the old lines occur in the text, in as many steps as both have lines.
+
+    D. E. Knuth, J. H. Morris and V. R. Pratt, "Fast Pattern Matching in Strings", 1977.
+    """
+    fallback = [0]  # after n matching lines and a mismatch: how many lines still match
+    matched = 0
+    for line in old[1:]:
+        while matched and old[matched] != line:
+            matched = fallback[matched - 1]
+        matched += old[matched] == line
+        fallback.append(matched)
+    places: list[int] = []
+    matched = 0
+    for number, line in enumerate(lines):
+        while matched and (matched == len(old) or old[matched] != line):
+            matched = fallback[matched - 1]
+        matched += old[matched] == line
+        if matched == len(old):
+            places.append(number + 1 - matched)
+    return places
+
+
+def _clipped(line: str) -> str:
+    return line if len(line) <= 80 else line[:80] + "…"  # noqa: PLR2004 - a screen's width
+
+
+def _parsed(diff: str) -> list[_Hunk]:
+    lines = to_plain(diff).split("\n")
+    while lines and not lines[-1]:
+        lines.pop()
+    position = next((place for place, line in enumerate(lines) if line.startswith("@@")), len(lines))
+    for number, line in enumerate(lines[:position], 1):
+        if line.strip() and line[0] in _MARKS and not line.startswith(_FILE_MARKS):
+            raise DiffError(f"line {number} of the diff stands before the first hunk; put a line @@ above it.")
+    hunks: list[_Hunk] = []
+    while position < len(lines):
+        header = _HEADER.match(lines[position])
+        end = _hunk_end(lines, position + 1)
+        hunks.append(_hunk(lines, position, end, int(header[1]) if header else 0))
+        position = _next_header(lines, end)
+    if not any(mark != " " for hunk in hunks for mark, _ in hunk.lines):
+        raise DiffError(
+            "it changes nothing: a hunk is a line @@ and then lines of the text, each behind a space, removed ones behind - "
+            "and added ones behind +."
+        )
+    return hunks
+
+
+def _next_header(lines: list[str], position: int) -> int:
+    """Return where the next hunk begins. Raises DiffError if there is anything but blank lines before it."""
+    for place in range(position, len(lines)):
+        line = lines[place]
+        if line.startswith("@@"):
+            return place
+        if line.startswith(_FILE_MARKS):
+            raise DiffError(f"line {place + 1} of the diff begins another file; give the diff of one.")
+        if line and not (line.startswith("```") and place == len(lines) - 1):
+            raise DiffError(f"line {place + 1} of the diff begins with neither a space, - nor +: {_clipped(line)!r}.")
+    return len(lines)
+
+
+def _hunk_end(lines: list[str], position: int) -> int:
+    """Return where a hunk ends whose lines begin at ``position``: before the next, another file's, or at the end."""
+    start = position
+    while position < len(lines) and not lines[position].startswith(("@@", "diff ", "```")):
+        following = [line[:3].strip() for line in lines[position + 1 : position + 3]]
+        if lines[position].startswith("--- ") and following == ["+++", "@@"]:
+            break
+        position += 1
+    while position > start and not lines[position - 1]:  # not context: blank lines between hunks
+        position -= 1
+    return position
+
+
+def _hunk(lines: list[str], header: int, end: int, start: int) -> _Hunk:
+    found: list[tuple[str, str]] = []
+    unended: set[int] = set()
+    for number in range(header + 1, end):
+        line = lines[number]
+        if line.startswith("\\") and found:
+            unended.add(len(found) - 1)
+        elif line[:1] in _MARKS:
+            found.append((line[0], line[1:]))
+        elif line:
+            raise DiffError(f"line {number + 1} of the diff begins with neither a space, - nor +: {_clipped(line)!r}.")
+        else:
+            found.append((" ", ""))
+    return _Hunk(start, header + 1, found, unended)

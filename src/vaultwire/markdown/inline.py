@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from vaultwire.markdown.block_patterns import HTML_TAG
 from vaultwire.markdown.links import decoded_destination, split_display
-from vaultwire.markdown.patterns import compile_pattern
+from vaultwire.markdown.patterns import HTML_TAG, compile_pattern
 
 # Obsidian's own token: everything but general punctuation, ASCII punctuation other than - _ /, and white space.
 _TAG = compile_pattern(r"#([^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from vaultwire.markdown.block_parser import read_body
-from vaultwire.markdown.bounds import bounded_tags, end_of_reading, unread_problem
 from vaultwire.markdown.inline import RawLink, line_block_id, line_tags, read_inline
+from vaultwire.markdown.offsets import bounded_tags, end_of_reading, unread_problem
 from vaultwire.markdown.parsed_note import BlockId, Link, ParsedNote, Task
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 

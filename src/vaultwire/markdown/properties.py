@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from vaultwire.markdown.bounds import MOST_PROPERTIES
+from vaultwire.markdown.offsets import MOST_PROPERTIES
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.yaml_core import NotYamlError, Properties, PropertyValue, plain_scalar, read_yaml, scalar_text
 

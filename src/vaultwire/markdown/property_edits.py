@@ -1,7 +1,7 @@
 """Edits of properties: (text, edit) → text. Only the lines of the named properties change; every other byte stays.
 
 Text is the file's own, without byte order mark, as in ``edits``. Each edit is parsed again before it is returned: the
-property has its new value and all others are as before. Broken frontmatter is never changed. ``property_spans`` finds a
+property has its new value and all others are as before. Broken frontmatter is never changed. ``property_values`` finds a
 property, ``property_values`` writes its value.
 """
 
@@ -14,14 +14,18 @@ from vaultwire.markdown.edits import line_end, to_plain
 from vaultwire.markdown.offsets import Replacement, apply_replacements
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.markdown.property_spans import Block, Item, Property, PropertyEditError, read_block
 from vaultwire.markdown.property_values import (
+    Block,
+    Item,
+    Property,
+    PropertyEditError,
     WrittenFloat,
     WrittenInt,
     as_text,
     block_text,
     checked,
     one_line,
+    read_block,
     same_value,
     written_name,
 )

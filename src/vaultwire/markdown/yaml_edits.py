@@ -1,25 +1,163 @@
 """Changes the values of a YAML text and leaves every other line as it is: comments, order, quotes, indentation.
 
 ``rewritten`` gets all values as they shall be and compares them with those there are. What is equal keeps its own text; in
-lists and maps written in lines, only the entries that differ are written; ``yaml_brackets`` does so within brackets on one
-line. ``yaml_blocks`` writes what is new. Afterwards the text is read again: it is returned only if it says exactly what it
+lists and maps written in lines, only the entries that differ are written; within brackets on one
+line, too. Afterwards the text is read again: it is returned only if it says exactly what it
 should.
 """
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultwire.markdown.patterns import compile_pattern
-from vaultwire.markdown.property_spans import PropertyEditError
-from vaultwire.markdown.property_values import same_value
-from vaultwire.markdown.yaml_blocks import as_block, entry_lines, item_lines, text_lines
-from vaultwire.markdown.yaml_brackets import in_brackets
-from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue, read_yaml
-from vaultwire.markdown.yaml_matching import places_of
-from vaultwire.markdown.yaml_tree import YamlNode, read_tree
+from vaultwire.markdown.property_values import PropertyEditError, block_text, one_line, same_value, written_name
+from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue, YamlNode, read_tree, read_yaml
+
+# Which items of a list are those of another one that it shall become. It compares values and knows no text.
+
+# More than any base has. Of more, only what is at the same place is compared, so that the time stays proportional.
+_MOST_PAIRS = 2_500
+
+
+def places_of(old: Sequence[PropertyValue], new: Sequence[PropertyValue]) -> list[int | None]:
+    """Return for each new item the place of the old one that it keeps the text of, None for an item that is new.
+
+    First equal items, those at the same place before others; then maps of the same ``name``; then maps that share the most;
+    then what is at the same place.
+    """
+    places: list[int | None] = [
+        number if number < len(old) and same_value(old[number], item) else None for number, item in enumerate(new)
+    ]
+    kept = {*places}
+    free = {number: old[number] for number in range(len(old)) if number not in kept}
+
+    def match(key: Callable[[PropertyValue], str | None]) -> None:
+        found: dict[str | None, deque[int]] = {}
+        for place, item in free.items():
+            found.setdefault(key(item), deque()).append(place)
+        for number, item in enumerate(new):
+            if places[number] is None and (wanted := key(item)) is not None and found.get(wanted):
+                places[number] = place = found[wanted].popleft()
+                del free[place]
+
+    match(_as_json)
+    match(lambda item: _as_json(item["name"]) if isinstance(item, dict) and item.get("name") is not None else None)
+    left = [number for number, place in enumerate(places) if place is None]
+    all_pairs = ((number, place) for number in left for place in free)
+    same_place = ((number, number) for number in left if number in free)
+    pairs = [
+        (-_shared(free[place], new[number]), number != place, number, place)
+        for number, place in (all_pairs if len(left) * len(free) <= _MOST_PAIRS else same_place)
+    ]
+    for shared, is_elsewhere, number, place in sorted(pairs):
+        if places[number] is None and place in free and (shared or not is_elsewhere):
+            places[number] = place
+            del free[place]
+    return places
+
+
+def _as_json(value: PropertyValue) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _shared(one: PropertyValue, other: PropertyValue) -> int:
+    """Return how many entries two maps share."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return 0
+    return sum(name in other and same_value(value, other[name]) for name, value in one.items())
+
+
+# Writes lists and maps as YAML in lines, two spaces deeper on each level, as Obsidian writes them.
+
+
+def as_block(value: PropertyValue, column: int) -> list[str]:
+    """Return the rows of a value; a list or map has at least one entry. Raises PropertyEditError for what YAML cannot hold."""
+    if isinstance(value, dict):
+        return [row for name, each in value.items() for row in entry_lines(name, each, column)]
+    if isinstance(value, list):
+        return [row for each in value for row in item_lines(each, column)]
+    return [" " * column + one_line(value)]
+
+
+def entry_lines(name: str, value: PropertyValue, column: int) -> list[str]:
+    """Return the rows of an entry of a map. Raises PropertyEditError."""
+    head = f"{' ' * column}{written_name(name)}:"
+    if isinstance(value, (dict, list)) and value:
+        return [head, *as_block(value, column + 2)]
+    first, *more = text_lines(value, column + 2)
+    return [f"{head} {first}", *more]
+
+
+def item_lines(value: PropertyValue, column: int) -> list[str]:
+    """Return the rows of an item of a list. Raises PropertyEditError."""
+    rows = as_block(value, column + 2) if isinstance(value, (dict, list)) and value else text_lines(value, column + 2)
+    return [f"{' ' * column}- {rows[0].lstrip(' ')}", *rows[1:]]
+
+
+def text_lines(value: PropertyValue, column: int, quote: str = "") -> list[str]:
+    """Return a value that stands behind a colon or dash; a text of several lines has rows below. Raises PropertyEditError."""
+    rows = block_text(value, " " * column) if isinstance(value, str) and "\n" in value and not quote else None
+    return rows or [one_line(value, quote)]
+
+
+# Writes a list or map in brackets again, on one line: ``[a, "b"]``. What stays in it keeps its text and its space.
+
+
+def in_brackets(line: str, node: YamlNode, old: PropertyValue, new: PropertyValue) -> str | None:
+    """Return the YAML of a list or map with a new value; ``line`` is the row that it stands on. None if it has several rows.
+
+    The caller reads what it gets: a name without a value, as in ``{a}``, cannot get one here. Raises PropertyEditError.
+    """
+    if node.start[0] != node.end[0] or line[node.start[1] : node.start[1] + 1] not in ("[", "{"):
+        return None
+    if isinstance(old, dict) and isinstance(new, dict):
+        names = [*(name for name in old if name in new), *(name for name in new if name not in old)]
+        known = {name: place for place, name in enumerate(old)}
+        places = [known.get(name) for name in names]
+        heads = ["" if name in known else f"{written_name(name, in_flow=True)}: " for name in names]
+        return _written(line, node, places, heads, [*old.values()], [new[name] for name in names])
+    if isinstance(old, list) and isinstance(new, list):
+        return _written(line, node, places_of(old, new), [""] * len(new), old, new)
+    return None
+
+
+def _written(
+    line: str,
+    node: YamlNode,
+    places: Sequence[int | None],
+    heads: Sequence[str],
+    old: Sequence[PropertyValue],
+    new: Sequence[PropertyValue],
+) -> str | None:
+    """Return the text of new values, each of which was at a place before or has a head: the name of a new entry."""
+    is_map = node.kind == "MappingStartEvent"
+    values = node.inner[1::2] if is_map else node.inner
+    firsts = node.inner[::2] if is_map else node.inner
+    if not old or not new or len(values) != len(old):
+        return None
+    pieces: list[str] = []
+    for place, head, value in zip(places, heads, new, strict=True):
+        if place is None:
+            pieces.append(head + one_line(value, "", 1))
+            continue
+        each = values[place]
+        before = line[firsts[place].start[1] : each.start[1]]
+        kept = line[each.start[1] : each.end[1]] if same_value(old[place], value) else None
+        kept = kept if kept is not None else in_brackets(line, each, old[place], value)
+        quote = each.style() if each.style() in ("'", '"') else ""
+        pieces.append(before + (kept if kept is not None else one_line(value, quote, 1)))
+    ends = [node.start[1] + 1, *(each.end[1] for each in values)]
+    gaps = [line[end : first.start[1]] for end, first in zip(ends, firsts, strict=False)]
+    closing = line[ends[-1] : node.end[1]]
+    if places != [*range(len(old))]:  # what is between the entries went with some of them
+        gaps = [gaps[0], *[gaps[1] if len(gaps) > 1 else ", "] * (len(pieces) - 1)]
+    return line[node.start[1]] + "".join(gap + piece for gap, piece in zip(gaps, pieces, strict=True)) + closing
+
 
 _MAP, _LIST = "MappingStartEvent", "SequenceStartEvent"
 _COLON = compile_pattern(r"[ \t]*+:")

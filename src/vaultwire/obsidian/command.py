@@ -1,4 +1,4 @@
-"""Runs the official ``obsidian`` command (Obsidian 1.12.7 and later). ``command_text`` makes its arguments.
+"""The official ``obsidian`` command (Obsidian 1.12.7 and later): runs it, and knows the text form of what it takes and says.
 
 Nothing here starts the app. Older versions of the command start it (help, "Obsidian CLI"), so each call checks first that
 the app runs.
@@ -7,6 +7,7 @@ the app runs.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -15,12 +16,23 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from vaultwire.markdown.edits import to_plain
 from vaultwire.obsidian.known_vaults import settings_folders
-from vaultwire.vault.errors import INVALID_ARGUMENTS, OBSIDIAN_NOT_RUNNING, TIMEOUT, TOO_LARGE, VaultError
+from vaultwire.vault.errors import (
+    AMBIGUOUS_NAME,
+    FILE_NOT_FOUND,
+    INVALID_ARGUMENTS,
+    OBSIDIAN_FAILED,
+    OBSIDIAN_NOT_RUNNING,
+    TIMEOUT,
+    TOO_LARGE,
+    VAULT_NOT_FOUND,
+    VaultError,
+)
 from vaultwire.vault.value_types import Progress
 
 NOT_RUNNING = "Obsidian application is not running. Please start Obsidian and try again."
@@ -89,16 +101,20 @@ class Command:
         if any("\0" in argument for argument in arguments):
             raise VaultError(INVALID_ARGUMENTS, "An argument for Obsidian may not hold a NUL character.")
         with self._held(progress):
-            executable = self._find()
-            if executable is None:
-                raise VaultError(
-                    OBSIDIAN_NOT_RUNNING,
-                    f"{NOT_RUNNING} (There is no obsidian command on this computer. Turn it on in Obsidian 1.12.7 or later: "
-                    "Settings, General, Command line interface.)",
-                )
-            if not is_running():
-                raise VaultError(OBSIDIAN_NOT_RUNNING, NOT_RUNNING)
-            return self._run([executable, *arguments], progress)
+            return self._run([self.check(), *arguments], progress)
+
+    def check(self) -> str:
+        """Return the path of the command. Raises VaultError (OBSIDIAN_NOT_RUNNING) if there is none or the app does not run."""
+        executable = self._find()
+        if executable is None:
+            raise VaultError(
+                OBSIDIAN_NOT_RUNNING,
+                f"{NOT_RUNNING} (There is no obsidian command on this computer. Turn it on in Obsidian 1.12.7 or later: "
+                "Settings, General, Command line interface.)",
+            )
+        if not is_running():
+            raise VaultError(OBSIDIAN_NOT_RUNNING, NOT_RUNNING)
+        return executable
 
     def _find(self) -> str | None:
         if self._executable is not None:
@@ -209,3 +225,74 @@ def _signal(process: subprocess.Popen[bytes], number: int) -> None:
             process.terminate()
         else:
             os.killpg(process.pid, number)
+
+
+# The text form of the official command: its arguments, errors and lists. Pure; it does not run the command.
+#
+# Sources: the help page "Obsidian CLI" for commands and parameters, and observed outputs of versions 1.12 and 1.13 for the
+# rest: errors are lines that begin with ``Error:``, and the exit code is 0; an empty result is a sentence.
+
+_ERROR = "Error: "
+# An app with an old installer prints this on stdout before its answer.
+_PREAMBLE = re.compile(
+    r"\A(?:(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d Loading updated app package|Your Obsidian installer is out of date)"
+    r"[^\n]*(?:\n|$))+"
+)
+_TURNED_OFF = "Command line interface is not enabled"
+# "No tags found.", "No matches found.", "No workspaces saved."
+_NOTHING = re.compile(r"No [a-z -]+ (?:found|saved)\.(?: [^\n]*)?")
+_MISSING = re.compile(r'(?:File|Folder|Template|Property|Tag|Base|View|Heading) "[^"]*" not found\.')
+_UNKNOWN_VAULT = re.compile(r"(?:Error: )?Vault (?:\"[^\"]*\" )?not found", re.IGNORECASE)
+_AMBIGUOUS = re.compile(r"ambiguous|matches (?:multiple|several|\d+) files", re.IGNORECASE)
+_CANDIDATE = re.compile(r"[^\s,;:\"'][^,;:\"'\n]*\.\w+")
+
+
+def to_arguments(vault: str, command: str, values: Mapping[str, str], flags: Sequence[str]) -> list[str]:
+    """Return the command line after the program's name; the vault must come first.
+
+    Each value comes after its own ``name=``, so that no value looks like a flag, an option or another parameter.
+    """
+    return [f"vault={vault}", command, *(f"{name}={value}" for name, value in values.items()), *flags]
+
+
+def check_answer(finished: Finished, text: str | None = None) -> str:
+    """Return the command's output without its last line end. Raises VaultError for an error.
+
+    ``text``: the answer should be this text of a note, which may itself begin like an error. Another answer that begins so
+    is an error if it is a single line.
+    """
+    said = to_plain(finished.output).removesuffix("\n")
+    if said != text:
+        said = _PREAMBLE.sub("", said)
+    if finished.code != 0:
+        _fail(to_plain(finished.errors).strip() or said.strip() or f"it ended with exit code {finished.code}")
+    may_be_error = text is None or (said != text and "\n" not in said)
+    if may_be_error and (said.startswith((_ERROR, _TURNED_OFF)) or _UNKNOWN_VAULT.match(said)):
+        _fail(said.removeprefix(_ERROR))
+    return said
+
+
+def _fail(why: str) -> None:
+    """Raise the VaultError for an error text."""
+    if "unable to find Obsidian" in why:
+        raise VaultError(OBSIDIAN_NOT_RUNNING, NOT_RUNNING)
+    if _UNKNOWN_VAULT.match(why):
+        raise VaultError(
+            VAULT_NOT_FOUND, "The running Obsidian does not know this vault. Open it there, then try again."
+        )
+    if why.startswith(_TURNED_OFF):
+        raise VaultError(
+            OBSIDIAN_FAILED,
+            "Obsidian's command is turned off. Turn it on in Settings, General, Command line interface.",
+        )
+    if _MISSING.search(why):
+        raise VaultError(FILE_NOT_FOUND, f"Obsidian says: {why}")
+    if _AMBIGUOUS.search(why):
+        candidates = [match.strip() for match in _CANDIDATE.findall(why.partition(":")[2] or why)]
+        raise VaultError(AMBIGUOUS_NAME, f"Obsidian says: {why}", candidates=candidates)
+    raise VaultError(OBSIDIAN_FAILED, f"Obsidian says: {why}")
+
+
+def to_lines(said: str) -> list[str]:
+    """Return the lines of a list; none for the sentence of an empty list."""
+    return [] if _NOTHING.fullmatch(said) else [line for line in said.split("\n") if line.strip()]

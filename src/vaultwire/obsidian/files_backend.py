@@ -8,32 +8,29 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import NoReturn
+from typing import Any, Literal, NoReturn, TypeAlias
 
 from vaultwire.bases.comparing import shown_text
-from vaultwire.bases.errors import MOST_KEPT_BYTES
+from vaultwire.bases.values import MOST_KEPT_BYTES
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.obsidian.backend_values import (
-    Hit,
-    Kind,
-    TaskLine,
-    Where,
-    bookmarks_in,
-    shown_line,
-    sort_key,
-    to_name,
-    to_property,
-    to_target,
-    value_texts,
-)
+from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.obsidian.command import NOT_RUNNING
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.changes.change import Change, Write
-from vaultwire.vault.disk.note_text import plain_text
-from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, parse_set_folder
-from vaultwire.vault.editing.revising import GivenProperty
+from vaultwire.vault.disk.contents import plain_text
+from vaultwire.vault.disk.paths import (
+    NOTE_SUFFIX,
+    fold,
+    is_note,
+    parse_note_path,
+    parse_path,
+    parse_set_folder,
+    says_folder,
+)
+from vaultwire.vault.editing.revising import GivenProperty, ValueKind
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,
@@ -50,6 +47,111 @@ from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, CachedFile
 from vaultwire.vault.value_types import Hit as SearchHit
 from vaultwire.vault.value_types import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
+
+# ---------------------------------------------------------------------- values of requests and answers
+
+Where: TypeAlias = Literal["append", "prepend"]
+Kind: TypeAlias = Literal["text", "list", "number", "checkbox", "date", "datetime"]
+
+Hit: TypeAlias = tuple[str, list[tuple[int, str]]]
+"""A note that matches, and the first of its matching lines, with their numbers."""
+TaskLine: TypeAlias = tuple[str, int, str, str]
+"""Path, line, mark and text."""
+
+MAX_LINES = 5
+"""The most lines shown of a note, as in the engine's own search."""
+_MAX_LINE_CHARACTERS = 200
+
+
+def value_texts(value: Any) -> list[str]:
+    """Return a property's value as texts: none for an empty value, one for each element of a list."""
+    if value is None:
+        return []
+    if isinstance(value, list):
+        return [text for each in value for text in value_texts(each)]
+    if isinstance(value, bool):
+        return ["true" if value else "false"]
+    if isinstance(value, float) and value.is_integer():
+        return [str(int(value))]
+    return [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]
+
+
+def sort_key(text: str) -> tuple[str, str]:
+    """Return the sort key of lists: the text without case, then as written."""
+    return fold(text), text
+
+
+def shown_line(text: str) -> str:
+    """Return a line for an answer: without spaces around it, and cut if it is long."""
+    text = text.strip()
+    return text if len(text) <= _MAX_LINE_CHARACTERS else text[:_MAX_LINE_CHARACTERS] + "…"
+
+
+def to_target(to: str) -> str:
+    """Return a destination for the engine. As with the command, a text with a dot is a path, another one is a folder."""
+    to = to.strip().strip("/")
+    if "." not in to:
+        return f"{to}/"
+    return to if says_folder(to) else f"/{to}"
+
+
+def to_name(name: str) -> str:
+    """Return a note's new name for the engine: in the same folder, and with a note's extension."""
+    name = name.strip()
+    if "/" in name or "\\" in name:
+        raise VaultError(
+            INVALID_ARGUMENTS, f"{name!r} is not a name: it contains a slash. To move a note use obsidian_move_note."
+        )
+    return f"./{name if is_note(name) else name + NOTE_SUFFIX}"
+
+
+def to_property(name: str, value: str, kind: Kind) -> GivenProperty:
+    """Return a property for the engine. As with the command, a JSON list is a list for any ``kind``."""
+    items = _json_items(value)
+    if items is not None:
+        return GivenProperty(name, items, "text")
+    if kind == "list":
+        return GivenProperty(name, [item.strip() for item in value.split(",") if item.strip()], "list")
+    kinds: dict[Kind, ValueKind] = {"number": "number", "checkbox": "checkbox"}
+    return GivenProperty(name, value, kinds.get(kind, "text"))
+
+
+def _json_items(value: str) -> list[PropertyValue] | None:
+    """Return the items of a JSON list, those of lists in it too; None for anything else."""
+    if not value.lstrip().startswith("["):
+        return None
+    try:
+        items = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    return _flat(items) if isinstance(items, list) else None
+
+
+def _flat(items: list[Any]) -> list[PropertyValue]:
+    flat: list[PropertyValue] = []
+    for item in items:
+        flat += _flat(item) if isinstance(item, list) else value_texts(item) if isinstance(item, dict) else [item]
+    return [item for item in flat if item is not None]
+
+
+def bookmarks_in(items: Any) -> list[tuple[str, str, str]]:
+    """Return the bookmarks of Obsidian's list, also those in groups: kind, title, target."""
+    found: list[tuple[str, str, str]] = []
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, dict):
+            continue
+        if item.get("type") == "group":
+            found += bookmarks_in(item.get("items"))
+            continue
+        target = _first_text(item.get(key) for key in ("path", "query", "url"))
+        target += _first_text([item.get("subpath")])
+        found.append((_first_text([item.get("type")]), _first_text([item.get("title")]) or target, target))
+    return found
+
+
+def _first_text(values: Iterable[Any]) -> str:
+    return next((value for value in values if isinstance(value, str)), "")
+
 
 # More notes and tasks than a vault has.
 _MAX_SEARCHED = 1000
@@ -97,22 +199,11 @@ class FilesBackend:
                 NewNote(name, content, template), progress, dry_run=False, may_have_namesake=True
             )
         except VaultError as error:
-            path = self.overwritten(error, template, overwrite=overwrite)
+            path = _overwritten(error, template, overwrite=overwrite)
         else:
             return Placed(made.path, True, made.done.other_edits(made.path))
         self.vault.writing.write(path, content, "overwrite", None, progress)
         return Placed(path, False, [])
-
-    @staticmethod
-    def overwritten(error: VaultError, template: str, *, overwrite: bool) -> VaultPath:
-        """Return the existing note at the new note's path if it may be overwritten; else raise the error."""
-        if error.code != NOTE_EXISTS or not overwrite:
-            raise error
-        if template:
-            raise VaultError(
-                INVALID_ARGUMENTS, f"{error.details['path']!r} exists already; a template is only for new notes."
-            )
-        return VaultPath(error.details["path"])
 
     def read(self, path: VaultPath, progress: Progress) -> str:
         """Return a note's text."""
@@ -149,11 +240,11 @@ class FilesBackend:
         if exists:
             self.add(path, content, where, progress)
             return Placed(path, False, [])
-        text = self.new_daily(content, where, progress)
+        text = self._new_daily(content, where, progress)
         made = self.vault.making.create(NewNote(f"./{path}", text), progress, dry_run=False)
         return Placed(path, True, made.done.other_edits(path))
 
-    def new_daily(self, content: str, where: Where, progress: Progress) -> str:
+    def _new_daily(self, content: str, where: Where, progress: Progress) -> str:
         """Return the text of a new note of today: its template with the content added."""
         made = self.vault.making.append_periodic("today", "", "", progress, dry_run=True, may_have_namesake=True)
         text = "".join(
@@ -243,15 +334,8 @@ class FilesBackend:
 
     def set_task(self, path: VaultPath, line: int, mark: str, progress: Progress) -> str:
         """Set a task's mark; return the task's text. Raises VaultError (INVALID_ARGUMENTS) if the line has no task."""
-        text, edit = self.mark_edit(path, line, mark, progress)
-        self.vault.revising.edit(path, [edit], "", None, progress, dry_run=False)
-        return text
-
-    def mark_edit(self, path: VaultPath, line: int, mark: str, progress: Progress) -> tuple[str, Edit]:
-        """Return a task's text, and the edit that sets its mark."""
         lines = self.vault.read(path, progress).text.split("\n")
-        tasks = FilesBackend.tasks(self, path, progress)  # as our engine sees them, because our engine makes the edit
-        task = next((task for task in tasks if task[1] == line), None)
+        task = next((task for task in self.tasks(path, progress) if task[1] == line), None)
         if task is None:
             raise VaultError(
                 INVALID_ARGUMENTS, f"There is no task on line {line} of {path!r}; obsidian_tasks lists them."
@@ -259,7 +343,9 @@ class FilesBackend:
         if len(mark) != 1 or not mark.isprintable() or mark in "[]":
             raise VaultError(INVALID_ARGUMENTS, f"{mark!r} cannot be a task's mark: give one character.")
         before, _, after = lines[line - 1].partition(f"[{task[2]}]")
-        return task[3], Edit("replace", f"{before}[{mark}]{after}", lines=str(line))
+        edit = Edit("replace", f"{before}[{mark}]{after}", lines=str(line))
+        self.vault.revising.edit(path, [edit], "", None, progress, dry_run=False)
+        return task[3]
 
     # ------------------------------------------------------------------ templates, bookmarks, bases
 
@@ -303,7 +389,7 @@ class FilesBackend:
             (path for path in self.vault.overview.paths(progress) if path.lower().endswith(".base")), key=sort_key
         )
 
-    def base_path(self, path: str) -> VaultPath:
+    def _base_path(self, path: str) -> VaultPath:
         """Return the path of a base file. Raises VaultError as ``Vault.read_file`` does, INVALID_ARGUMENTS for others."""
         wanted = parse_path(path)
         if not wanted.lower().endswith(".base"):
@@ -313,7 +399,7 @@ class FilesBackend:
 
     def base_rows(self, path: str, view: str, progress: Progress) -> tuple[list[str], list[list[str]]]:
         """Return the columns and rows of a base's view, the path first. Raises VaultError as ``base_path``, ``Bases.query``."""
-        found = self.vault.bases.query(BaseSource(self.base_path(path)), view, progress=progress)
+        found = self.vault.bases.query(BaseSource(self._base_path(path)), view, progress=progress)
         if not found.rows and found.problems:
             raise VaultError(INVALID_ARGUMENTS, found.problems[0], path=path)
         shown = found.rows.page(range(len(found.rows)), MOST_KEPT_BYTES, progress)
@@ -326,12 +412,12 @@ class FilesBackend:
 
     def base_views(self, path: str, progress: Progress) -> list[tuple[str, str]]:
         """Return name and type of a base's views. Raises VaultError as ``base_path`` does."""
-        views = self.vault.bases.views(BaseSource(self.base_path(path)), progress)
+        views = self.vault.bases.views(BaseSource(self._base_path(path)), progress)
         return [(view.name, view.type) for view in views]
 
     def create_in_base(self, path: str, view: str, name: str, content: str, progress: Progress) -> Placed:
         """Make a note that a view of a base shows; a name that is taken gets a number. The app's own files are not asked."""
-        wanted = self.vault.bases.new_note(BaseSource(self.base_path(path)), view, progress)
+        wanted = self.vault.bases.new_note(BaseSource(self._base_path(path)), view, progress)
         given = [GivenProperty(each, value, "text") for each, value in wanted.properties.items()]
         text = self.vault.revising.with_properties(content, given, progress) if given else content
         place = name if "/" in name or wanted.folder is None else f"{wanted.folder}/{name}"
@@ -379,6 +465,17 @@ class FilesBackend:
 
     def _refuse(self) -> NoReturn:
         raise VaultError(OBSIDIAN_NOT_RUNNING, NOT_RUNNING + self._why)
+
+
+def _overwritten(error: VaultError, template: str, *, overwrite: bool) -> VaultPath:
+    """Return the existing note at the new note's path if it may be overwritten; else raise the error."""
+    if error.code != NOTE_EXISTS or not overwrite:
+        raise error
+    if template:
+        raise VaultError(
+            INVALID_ARGUMENTS, f"{error.details['path']!r} exists already; a template is only for new notes."
+        )
+    return VaultPath(error.details["path"])
 
 
 def _label(change: Change) -> str:

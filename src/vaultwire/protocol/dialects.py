@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
     from typing import Any, ClassVar
 
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
 
 SNAKE, KEBAB, PREFIXED = "snake", "kebab", "prefixed"
 """How tool names are listed: ``read_note``, ``read-note``, ``obsidian_read_note``. Calls may use any of them."""
@@ -124,7 +124,7 @@ class Dialect:
 
 
 # Names that contracts use for tools that have another name here.
-_OTHER_NAMES = {"search_vault": "search_notes", "list_categories": "list_tool_categories"}
+_OTHER_NAMES = {"search_vault": "search_notes"}
 
 
 def known_name(name: str, known: Container[str]) -> str | None:

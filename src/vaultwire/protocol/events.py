@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from vaultwire.protocol.dialects import Dialect
-    from vaultwire.protocol.json_types import Json, JsonObject, RequestId
+    from vaultwire.protocol.jsonrpc import Json, JsonObject, RequestId
     from vaultwire.protocol.revisions import Revision
 
 # server/discover may be cached (2026-07-28, "Caching"): nothing in it changes while the process runs. It is private, because
@@ -34,11 +34,11 @@ BATCH_TOO_LARGE = "BATCH_TOO_LARGE"
 class Identity:
     """How this server introduces itself in ``initialize`` and ``server/discover``.
 
-    ``stateless`` are capabilities that differ without sessions (2026-07-28). ``instructions`` may depend on the client.
-    ``extensions`` are told to clients that declare them, too; the others get no byte more.
+    ``instructions`` may depend on the client. ``extensions`` are told to clients that declare them, too; the others get no
+    byte more.
     """
 
-    __slots__ = ("capabilities", "extensions", "instructions", "server_info", "stateless")
+    __slots__ = ("capabilities", "extensions", "instructions", "server_info")
 
     def __init__(
         self,
@@ -47,13 +47,11 @@ class Identity:
         version: str,
         capabilities: JsonObject,
         instructions: str | Callable[[Peer], str],
-        stateless: JsonObject | None = None,
         extensions: Mapping[str, JsonObject] | None = None,
     ) -> None:
         self.server_info: JsonObject = {"name": name, "title": title, "version": version}
         self.capabilities = capabilities
         self.instructions = instructions
-        self.stateless = stateless or {}
         self.extensions = extensions or {}
 
     def handshake_result(self, dialect: Dialect, revision: Revision, peer: Peer) -> JsonObject:
@@ -102,8 +100,6 @@ class Identity:
         if dialect.capabilities is not None:
             return dict(dialect.capabilities)
         capabilities = dict(self.capabilities)
-        if revision.stateless:
-            capabilities |= self.stateless
         if not revision.completions:
             capabilities.pop("completions", None)
         declared = of_client.get("extensions") if revision.extensions else None
@@ -167,7 +163,6 @@ class Peer:
         "memory",
         "name",
         "principal",
-        "shown",
         "watched",
     )
 
@@ -182,7 +177,6 @@ class Peer:
         )
         self.is_sessionless = False  # whether its requests belong together by its principal and name only
         self.watched: set[str] = set()  # URIs of resources that it subscribed to
-        self.shown: frozenset[str] = frozenset()  # tools listed to it in addition to those listed to everybody
 
     @property
     def authority(self) -> str:

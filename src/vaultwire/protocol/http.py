@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from vaultwire.protocol.json_types import Json, JsonObject
+    from vaultwire.protocol.jsonrpc import Json, JsonObject
     from vaultwire.protocol.revisions import Revision
 
 VERSION = b"mcp-protocol-version"

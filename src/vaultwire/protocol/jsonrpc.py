@@ -11,8 +11,12 @@ import json
 TYPE_CHECKING = False  # spelt out: importing typing would cost the handshake about 4 ms
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, TypeAlias
 
-    from vaultwire.protocol.json_types import Json, JsonObject, RequestId
+    # Any, because with a precise recursive type every access to a message would need a cast. Messages are checked at run time.
+    Json: TypeAlias = Any
+    JsonObject: TypeAlias = dict[str, Any]
+    RequestId: TypeAlias = str | int | float
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

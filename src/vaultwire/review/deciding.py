@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vaultwire.review.entries import Entry
-from vaultwire.review.parts import hunk_count, in_the_form_of, without_hunks
+from vaultwire.review.entries import Entry, counted, summary
 from vaultwire.review.timeline import Timeline
-from vaultwire.review.undoing import Undoing, done
-from vaultwire.review.undone_parts import whole_or_hunk
-from vaultwire.review.wording import counted, summary
+from vaultwire.review.undoing import Undoing, done, hunk_count, in_the_form_of, whole_or_hunk, without_hunks
 from vaultwire.vault.changes.change import Move, Step, Write, files_of
 from vaultwire.vault.changes.rebasing import Overlap, Rebased
 from vaultwire.vault.changes.rendering import diff_of

@@ -13,7 +13,7 @@ from vaultwire.review.timeline import Timeline
 from vaultwire.review.undoing import Undoing
 from vaultwire.vault.changes.change import DetailedChange, Move, Step, Write
 from vaultwire.vault.changes.rebasing import Rebased
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.media_types import kind_of, media_type_of

@@ -1,15 +1,141 @@
-"""One entry of the list: a change, a proposal, or a proposal with the change that it became; and its dict."""
+"""One entry of the list: a change, a proposal, or a proposal with the change that it became; its state, its words, its dict."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from vaultwire.review.marks import Marks, UndonePart
-from vaultwire.review.wording import moment, summary
+from vaultwire.review.diff.characters import visible
 from vaultwire.vault.changes.change import Author, Change, FileChange, files_of
+from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.holding.decisions import Decision, DecisionLog
 from vaultwire.vault.holding.proposals import Proposal
+
+# What the person has decided about changes, as the log of decisions says: which are kept, and which parts were undone.
+
+
+class UndonePart(NamedTuple):
+    """A part of a change that was undone, by another change: one file, or one hunk of it."""
+
+    file: int
+    hunk: int | None
+    by: int
+
+
+class Kept:
+    """Which parts of one change are kept. A later decision about a larger part replaces those about its parts."""
+
+    def __init__(self) -> None:
+        self._whole = False
+        self._parts: dict[tuple[int, int | None], bool] = {}
+
+    def set(self, file: int | None, hunk: int | None, *, is_kept: bool) -> None:
+        """Keep a part, or keep it no longer; ``file`` None: all of the change."""
+        if file is None:
+            self._whole = is_kept
+            self._parts.clear()
+            return
+        if hunk is None:
+            self._parts = {part: kept for part, kept in self._parts.items() if part[0] != file}
+        self._parts[file, hunk] = is_kept
+
+    def has(self, file: int, hunk: int | None) -> bool:
+        """Tell whether a part is kept."""
+        return self._parts.get((file, hunk), self._parts.get((file, None), self._whole))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the change is kept."""
+        return self._whole and all(self._parts.values())
+
+
+class Marks:
+    """The decisions of one vault, read on as they are added. For one thread at a time."""
+
+    def __init__(self, log: DecisionLog) -> None:
+        self._log = log
+        self._position = 0
+        self._kept: dict[int, Kept] = defaultdict(Kept)
+        self._undone: dict[int, list[UndonePart]] = {}
+        self._of_part: dict[int, int] = {}
+
+    def read_on(self) -> set[int]:
+        """Read the decisions that were added, and return the changes that they concern. Raises OSError."""
+        found, self._position = self._log.since(self._position)
+        for decision in found:
+            self._add(decision)
+        return {each.change for each in found if each.change is not None}
+
+    def _add(self, decision: Decision) -> None:
+        if decision.change is None:
+            return
+        if decision.kind in ("kept", "unkept"):
+            self._kept[decision.change].set(decision.file, decision.hunk, is_kept=decision.kind == "kept")
+        elif decision.kind == "undone" and decision.file is not None and decision.by is not None:
+            part = UndonePart(decision.file, decision.hunk, decision.by)
+            self._undone.setdefault(decision.change, []).append(part)
+            self._of_part[decision.by] = decision.change
+
+    def kept(self, change: int) -> Kept:
+        """Return which parts of a change are kept."""
+        return self._kept.get(change) or Kept()
+
+    def undone(self, change: int) -> list[UndonePart]:
+        """Return the parts of a change that were undone, whether their undo still holds or not."""
+        return self._undone.get(change, [])
+
+    def undid_part_of(self, change: int) -> int | None:
+        """Return the change of which this one undid a part, None if it did not."""
+        return self._of_part.get(change)
+
+
+# Changes and proposals in plain words.
+
+_DONE = {"create": "created", "edit": "edited", "remove": "removed", "move": "moved"}
+_WANTED = {"create": "create", "edit": "edit", "remove": "remove", "move": "move"}
+
+
+def moment(time_ns: int) -> str:
+    """Return a time as ISO 8601 with the person's time zone."""
+    return datetime.fromtimestamp(time_ns / 1_000_000_000).astimezone().isoformat(timespec="seconds")
+
+
+def summary(files: Sequence[FileChange], *, is_wish: bool = False) -> str:
+    """Return what a change did to its files: "edited Plan.md and 2 more". ``is_wish``: what a proposal would do."""
+    if not files:
+        return "change nothing" if is_wish else "changed nothing"
+    verbs = _WANTED if is_wish else _DONE
+    first = files[0]
+    words = _one(first, verbs)
+    same = sum(_kind(each) == _kind(first) for each in files) - 1
+    others = len(files) - 1 - same
+    if same:
+        words += f" and {same} more"
+    if others:
+        kinds = {_kind(each) for each in files} - {_kind(first)}
+        verb = verbs[kinds.pop()] if len(kinds) == 1 else "changed" if not is_wish else "change"
+        words += f", {verb} {counted(others, 'other file' if same == 0 else 'file')}"
+    return words
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: "1 file", "2 files"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _kind(file: FileChange) -> str:
+    return "remove" if file.target is not None and lies_in(file.target, TRASH) else file.kind
+
+
+def _one(file: FileChange, verbs: dict[str, str]) -> str:
+    kind = _kind(file)
+    if kind == "move":
+        return f"{verbs['move']} {visible(file.path)} to {visible(file.target or '')}"
+    return f"{verbs[kind]} {visible(file.path)}"
+
 
 PERSON, DESK = "you", "desk"
 """The client and the tool that the journal names for what the person does at the desk."""

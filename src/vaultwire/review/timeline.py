@@ -12,12 +12,10 @@ from collections.abc import Collection, Hashable, Iterator
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
-from vaultwire.review.entries import Entry, entry_of, item_of, not_there, parse_id
-from vaultwire.review.marks import Marks, UndonePart
-from vaultwire.review.wording import moment, summary
+from vaultwire.review.entries import Entry, Marks, UndonePart, entry_of, item_of, moment, not_there, parse_id, summary
 from vaultwire.vault.changes.change import Change, Write
 from vaultwire.vault.changes.rebasing import Rebased
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.holding.proposals import Proposal

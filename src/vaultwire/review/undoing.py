@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from vaultwire.review.entries import Entry, is_by_person
-from vaultwire.review.marks import UndonePart
+from vaultwire.markdown.diffs import differences, lines_of
+from vaultwire.review.diff import hunks_of
+from vaultwire.review.entries import Entry, UndonePart, is_by_person, summary
 from vaultwire.review.timeline import Timeline
-from vaultwire.review.undone_parts import is_nothing, only_part, parts_of, what_is_left, whole_or_hunk
-from vaultwire.review.wording import summary
 from vaultwire.vault.changes.change import (
     Change,
     DetailedChange,
@@ -22,12 +21,102 @@ from vaultwire.vault.changes.change import (
     paths_of,
 )
 from vaultwire.vault.changes.undo import UndoConflict
+from vaultwire.vault.disk.contents import plain_text, to_bytes
 from vaultwire.vault.disk.paths import TRASH, lies_in
-from vaultwire.vault.errors import UNDO_CONFLICT, VaultError
+from vaultwire.vault.errors import INVALID_ARGUMENTS, UNDO_CONFLICT, VaultError
 from vaultwire.vault.holding import words
 from vaultwire.vault.holding.decisions import Decision
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
+
+# What is left of a change of which the person has undone parts, and the smaller change that undoes one part more.
+
+
+def what_is_left(detailed: DetailedChange, parts: Iterable[UndonePart]) -> DetailedChange:
+    """Return a change without the parts of it that were undone. A step of which nothing is left changes nothing."""
+    steps = list(detailed.steps)
+    for index in {part.file for part in parts if part.file < len(steps)}:
+        hunks = {part.hunk for part in parts if part.file == index}
+        steps[index] = _without(steps[index], hunks)
+    return detailed._replace(steps=tuple(steps))
+
+
+def is_nothing(step: Step) -> bool:
+    """Tell whether a step changes nothing."""
+    return isinstance(step, Write) and step.old == step.new
+
+
+def _without(step: Step, hunks: Iterable[int | None]) -> Step:
+    if isinstance(step, Move):
+        return Write(step.target, None, None)
+    if None in hunks or step.old is None or step.new is None:
+        return Write(step.path, step.old, step.old)
+    return Write(
+        step.path, step.old, without_hunks(step.old.data, step.new.data, {each for each in hunks if each is not None})
+    )
+
+
+def whole_or_hunk(detailed: DetailedChange, file: int, hunk: int | None) -> int | None:
+    """Return the hunk, None where it is all of its file. Raises VaultError for a file or hunk that is not there."""
+    number = detailed.change.id
+    if not 0 <= file < len(detailed.steps):
+        raise VaultError(INVALID_ARGUMENTS, f"Change {number} has no file {file}; they count from 0.", argument="file")
+    step = detailed.steps[file]
+    if hunk is None:
+        return None
+    count = 0 if isinstance(step, Move) else hunk_count(step.before, step.after)
+    if not 0 <= hunk < count:
+        named = paths_of(step)[-1]
+        raise VaultError(
+            INVALID_ARGUMENTS, f"There is no hunk {hunk} in {named!r}; it has {count}, from 0 on.", argument="hunk"
+        )
+    return None if isinstance(step, Write) and (step.old is None or step.new is None) else hunk
+
+
+def only_part(detailed: DetailedChange, parts: tuple[UndonePart, ...], file: int, hunk: int | None) -> DetailedChange:
+    """Return a change of which one step does only what undoing this part must reverse; the others stay as they were.
+
+    Raises VaultError (UNDO_CONFLICT) if the part was undone already, or cannot be undone by itself.
+    """
+    number = detailed.change.id
+    before = next((each for each in parts if each.file == file and each.hunk in (None, hunk)), None)
+    if before is not None:
+        raise VaultError(
+            UNDO_CONFLICT,
+            f"This part of change {number} was undone by change {before.by} already; "
+            f"to have it again, undo change {before.by}.",
+            id=number,
+            changes=[before.by],
+        )
+    step = detailed.steps[file]
+    if isinstance(step, Move):
+        if any(isinstance(each, Write) for each in detailed.steps):
+            raise VaultError(
+                UNDO_CONFLICT,
+                f"Links follow the move of {step.source!r}, so it cannot be undone by itself. "
+                f"Undo change {number} as a whole.",
+                id=number,
+                changes=[],
+            )
+        return detailed
+    left = what_is_left(detailed, parts).steps[file]
+    wanted = what_is_left(detailed, (*parts, UndonePart(file, hunk, 0))).steps[file]
+    assert isinstance(left, Write)
+    assert isinstance(wanted, Write)
+    steps = list(detailed.steps)
+    steps[file] = Write(step.path, wanted.new, left.new)
+    return detailed._replace(steps=tuple(steps))
+
+
+def parts_of(detailed: DetailedChange, undone: tuple[UndonePart, ...], file: int, hunk: int | None) -> list[UndonePart]:
+    """Return the parts that an undo of a file or hunk undoes: of a file each hunk, so that one can be brought back."""
+    step = detailed.steps[file]
+    if hunk is not None or isinstance(step, Move) or step.old is None or step.new is None:
+        return [UndonePart(file, hunk, 0)]
+    before = {each.hunk for each in undone if each.file == file}
+    left = [index for index in range(hunk_count(step.before, step.after)) if index not in before]
+    return [UndonePart(file, index, 0) for index in left] or [UndonePart(file, None, 0)]
+
 
 _MAX_NAMED = 10
 
@@ -257,3 +346,67 @@ def _named(numbers: Sequence[int]) -> str:
     shown = ", ".join(map(str, sorted(numbers)[:_MAX_NAMED]))
     more = f" and {len(numbers) - _MAX_NAMED} more" if len(numbers) > _MAX_NAMED else ""
     return f"change{'' if len(numbers) == 1 else 's'} {shown}{more}"
+
+
+# A part of what was done to a file: its bytes without some hunks, and an edited text with the file's own line ends.
+#
+# Pure functions. Hunks are those of ``hunks_of``; lines end with ``\n``, so the lines of bytes are those of their plain text.
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def hunk_count(before: bytes | None, after: bytes | None) -> int:
+    """Return how many hunks a file's change has; 0 for a file that is no text."""
+    if is_binary(before) or is_binary(after):
+        return 0
+    return len(hunks_of(plain_text(before or b""), plain_text(after or b"")))
+
+
+def is_binary(data: bytes | None) -> bool:
+    """Tell whether bytes are no text."""
+    return data is not None and b"\0" in data
+
+
+def without_hunks(before: bytes, after: bytes, undone: Collection[int]) -> bytes:
+    """Return the bytes after a change with some of its hunks as they were before; without all of them, those before."""
+    hunks = hunks_of(plain_text(before), plain_text(after))
+    if len(set(undone)) == len(hunks):
+        return before
+    bom = _BOM if after.startswith(_BOM) else b""
+    old, new = _lines(before.removeprefix(_BOM)), _lines(after.removeprefix(_BOM))
+    result: list[bytes] = []
+    position = 0
+    for index, hunk in enumerate(hunks):
+        if index in undone:
+            result += new[position : hunk.new_start]
+            result += old[hunk.start : hunk.end]
+            position = hunk.new_end
+    return bom + b"".join(result + new[position:])
+
+
+def in_the_form_of(base: bytes, text: str) -> bytes:
+    """Return a text as bytes with the BOM and the line ends of ``base``: lines that stay are byte for byte as there.
+
+    Raises VaultError (INVALID_ARGUMENTS) for a text that no file can hold.
+    """
+    bom = _BOM if base.startswith(_BOM) else b""
+    raw = _lines(base.removeprefix(_BOM))
+    ends_crlf = sum(line.endswith(b"\r\n") for line in raw)
+    is_crlf = ends_crlf * 2 > sum(line.endswith(b"\n") for line in raw)
+    plain = text.replace("\r\n", "\n")
+    to_bytes(plain, base)  # refuses what no file can hold
+    old, new = lines_of(plain_text(base)), lines_of(plain)
+    result: list[bytes] = []
+    position = 0
+    for each in differences(old, new):
+        result += raw[position : each.start]
+        added = "".join(new[each.new_start : each.new_end]).encode()
+        result.append(added.replace(b"\n", b"\r\n") if is_crlf else added)
+        position = each.end
+    return bom + b"".join(result + raw[position:])
+
+
+def _lines(data: bytes) -> list[bytes]:
+    lines = [line + b"\n" for line in data.split(b"\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vaultwire.protocol.events import Request
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.results import Answer, Wording
-    from vaultwire.toolkit.registry import AnyTool, Client
+    from vaultwire.server.tasks import Task
+    from vaultwire.toolkit.registry import AnyTool
     from vaultwire.vault.vault import Vault
 
 
@@ -32,20 +33,20 @@ def run_tool(
     vault: Vault,
     wording: Wording,
     hint: str,
-    client: Client,
+    task: Task,
 ) -> Answer:
     """Run a tool and return its answer. ``hint`` ends the message for a file that is not there."""
     caller = vault.caller
 
-    def run(client: Client) -> Outcome[Any] | Failure:
-        answer = invoke(tool, description, arguments, vault, client, is_strict=wording.is_strict)
+    def run(task: Task) -> Outcome[Any] | Failure:
+        answer = invoke(tool, description, arguments, vault, task)
         if caller.may_read_notes:
             return answer
         from vaultwire.tools.changes import without_text  # noqa: PLC0415 - loads the code that changes notes
 
         return without_text(answer, description)
 
-    outcome = run_confirmed(run, client, description, arguments)
+    outcome = run_confirmed(run, task, description, arguments)
     news = "" if caller.is_person else news_for(caller, vault.holding)
     if isinstance(outcome, Failure):
         message = outcome.message + (hint if outcome.code == FILE_NOT_FOUND else "")
@@ -65,16 +66,14 @@ def _with_news(outcome: Outcome[Any], news: str) -> Outcome[Any]:
 
 
 def run_asking(
-    run: Callable[[Client], Answer], request: Request, give_up: Callable[[str, str], Answer], client: Client
+    run: Callable[[Task], Answer], request: Request, give_up: Callable[[str, str], Answer], task: Task
 ) -> Answer:
     """Run work that may ask the client: by requests of ours, or by its result (2026-07-28).
 
     Raises ``Stopped``, and what only a bug raises.
     """
     try:
-        if request.revision.asks_in_results:
-            return run_round(run, client, request)
-        return run(client)
+        return run_round(run, request, task) if request.revision.asks_in_results else run(task)
     except VaultError as error:
         return to_refusal(error, request)
     except CapabilityMissing as error:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vaultwire.server.client_proxy import ClientProxy
-from vaultwire.toolkit.registry import CLIENT_REFUSED, Ask, Client, Failure, Outcome
+from vaultwire.server.tasks import MustAsk, Task
+from vaultwire.toolkit.registry import CLIENT_REFUSED, Ask, Failure, Outcome
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.holding.review_mode import Held
 from vaultwire.vault.value_types import Confirmation
@@ -27,77 +27,56 @@ _TOLD = {
 _EMPTY: dict[str, Any] = {"boolean": False, "integer": 0, "number": 0, "string": "", "array": [], "object": {}}
 
 
-class _MustAsk(Exception):  # noqa: N818 - the work goes on once it was asked
-    def __init__(self, question: Confirmation) -> None:
-        super().__init__(question.message)
-        self.question = question
-
-
 class _Declined(Exception):  # noqa: N818 - an answer, not a failure
     """``args[0]`` tells a model why nothing was changed."""
 
 
-class _Confirming(ClientProxy):
-    """A client whose person is asked; ``_agreed`` are the keys of the plans that they agreed to."""
-
-    __slots__ = ("_agreed",)
-    asks_person = True
-
-    def __init__(self, client: Client) -> None:
-        super().__init__(client)
-        self._agreed: set[str] = set()
-
-    def confirm(self, question: Confirmation) -> None:
-        """Return if the person has agreed to exactly this plan. Raises _MustAsk."""
-        if question.key not in self._agreed:
-            raise _MustAsk(question)
-
-    def ask_person(self, question: Confirmation) -> None:
-        """Ask. Raises _Declined, and in 2026-07-28 what ends the round of questions (``multi_round_trip``)."""
-        form = Ask("elicitation/create", {"message": question.message, "requestedSchema": _FORM})
-        try:
-            action = self.ask({question.key: form})[question.key]["action"]
-        except VaultError as error:
-            if error.code != CLIENT_REFUSED:
-                raise
-            raise _Declined("The person was asked through the client, and no answer came back") from None
-        if action != _ACCEPT:
-            raise _Declined(_TOLD.get(action, _TOLD["cancel"]))
-        self._agreed.add(question.key)
-
-
 def run_confirmed(
-    run: Callable[[Client], Outcome[Any] | Failure],
-    client: Client,
+    run: Callable[[Task], Outcome[Any] | Failure],
+    task: Task,
     description: Mapping[str, Any],
     arguments: Mapping[str, Any],
 ) -> Outcome[Any] | Failure:
     """Run a tool, ask the person what it wants confirmed, and return its outcome: that nothing was changed if they decline."""
     try:
-        return _run_confirmed(run, client, description, arguments)
+        return _run_confirmed(run, task, description, arguments)
     except Held as held:
         return _nothing_done(str(held), description, arguments)
 
 
 def _run_confirmed(
-    run: Callable[[Client], Outcome[Any] | Failure],
-    client: Client,
+    run: Callable[[Task], Outcome[Any] | Failure],
+    task: Task,
     description: Mapping[str, Any],
     arguments: Mapping[str, Any],
 ) -> Outcome[Any] | Failure:
-    if not _can_show_forms(client.capabilities):
-        return run(client)  # the person agrees to calls in the client itself
-    confirming = _Confirming(client)
+    if not _can_show_forms(task.capabilities):
+        return run(task)  # the person agrees to calls in the client itself
+    task.agreed = set()
     try:
         while True:
             try:
-                return run(confirming)
-            except _MustAsk as must_ask:
+                return run(task)
+            except MustAsk as must_ask:
                 question = must_ask.question
-            confirming.ask_person(question)
+            _ask_person(task, question)
+            task.agreed.add(question.key)
     except _Declined as declined:
         message = f"{declined}. Nothing was changed. Do not try again unless the person asks for it."
         return _nothing_done(message, description, arguments)
+
+
+def _ask_person(task: Task, question: Confirmation) -> None:
+    """Ask. Raises _Declined, and in 2026-07-28 what ends the round of questions (``multi_round_trip``)."""
+    form = Ask("elicitation/create", {"message": question.message, "requestedSchema": _FORM})
+    try:
+        action = task.ask({question.key: form})[question.key]["action"]
+    except VaultError as error:
+        if error.code != CLIENT_REFUSED:
+            raise
+        raise _Declined("The person was asked through the client, and no answer came back") from None
+    if action != _ACCEPT:
+        raise _Declined(_TOLD.get(action, _TOLD["cancel"]))
 
 
 def _can_show_forms(capabilities: Mapping[str, Any]) -> bool:

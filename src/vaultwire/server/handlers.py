@@ -23,7 +23,7 @@ from vaultwire.server.results import (
 from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Listening, Subscriptions, watch
 from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
-from vaultwire.toolkit.tool_sets import COVERS, MORE, STANDARD, also_used
+from vaultwire.toolkit.catalog import MORE, former_name_hint, work_of
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Peer, Request
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.apps.views import Views
     from vaultwire.server.features import Features
     from vaultwire.server.middleware import Middleware
     from vaultwire.server.results import Answer
+    from vaultwire.server.tasks import Task
     from vaultwire.toolkit.catalog import Toolset
-    from vaultwire.toolkit.registry import Client
     from vaultwire.trust.policy import Policy
     from vaultwire.vault.index.port import OnChange
     from vaultwire.vault.vault import Vault
@@ -156,20 +156,18 @@ class Handlers:
         return report_first
 
     def _run_asking(
-        self, run: Callable[[Client], Answer], request: Request, give_up: Callable[[str, str], Answer], client: Client
+        self, run: Callable[[Task], Answer], request: Request, give_up: Callable[[str, str], Answer], task: Task
     ) -> Answer:
         """Run work that may ask the client, once the code for that is loaded."""
         self.vaults.load()  # two threads must not import at once
         from vaultwire.server.call_runner import run_asking  # noqa: PLC0415 - loaded by now
 
-        return run_asking(run, request, give_up, client)
+        return run_asking(run, request, give_up, task)
 
     def _load(self) -> None:
         """Load the code that calls need, on one thread at a time."""
-        import vaultwire.server.call_runner  # noqa: PLC0415
-
-        self.toolset.tools  # noqa: B018 - loads them
-        import vaultwire.server.features.several_vaults  # noqa: F401, PLC0415 - as the tools, not at start
+        import vaultwire.server.call_runner  # noqa: PLC0415 - not at start, here and below
+        import vaultwire.server.features.several_vaults  # noqa: F401, PLC0415
 
     def _all_features(self) -> Features:
         self.vaults.load()
@@ -198,28 +196,15 @@ class Handlers:
 
     def _listed(self, peer: Peer, dialect: Dialect) -> list[dict[str, Any]]:
         """Return the tools that ``tools/list`` shows to the client."""
-        offered, added, known = self.offered(peer), peer.shown, self.toolset.descriptions
-        names = {each["name"] for each in offered}
-        wanted = {name for name in known if self._lists(name, is_contract=dialect.is_contract)}
-        # Where a client may not use a tool that covers others, it is listed those of them that it may use.
-        stand_ins = {each for name in wanted - names for each in COVERS.get(name, ())}
-        shown = [each for each in offered if each["name"] in wanted | added | stand_ins]
-        if len(shown) == len(offered):  # there are no more
-            shown = [each for each in shown if each["name"] != MORE]
-        return [each for each in shown if dialect.lists(each["name"], known)]
+        offered, known = self.offered(peer), self.toolset.descriptions
+        listed = [each for each in offered if self._lists(each, is_contract=dialect.is_contract)]
+        if len(listed) == len(offered):  # there are no more
+            listed = [each for each in listed if each["name"] != MORE]
+        return [each for each in listed if dialect.lists(each["name"], known)]
 
     def listed_to(self, peer: Peer) -> list[str]:
         """Return the names of the tools that ``tools/list`` shows to the client."""
         return [each["name"] for each in self._listed(peer, MCP)]
-
-    def show(self, request: Request, names: Collection[str]) -> bool:
-        """List these tools to the session from now on; False where every client has the same list."""
-        peer = request.peer
-        more = frozenset(name for name in names if not self._lists(name)) - peer.shown
-        if request.revision.stateless:
-            return False
-        peer.shown |= more
-        return not more or self.subscriptions.tell(peer, "toolsListChanged")
 
     # ------------------------------------------------------------------ tools/list
 
@@ -248,8 +233,11 @@ class Handlers:
     def _name_unlisted(self, tools: list[JsonObject], peer: Peer, listed: Collection[str]) -> None:
         """Name the standard tools that are not listed in what is said of ``more_tools``: its own text names the others."""
         more = next((each for each in tools if each["name"] == MORE), None)
-        offered = {each["name"] for each in self.offered(peer)} if more is not None else set()
-        hidden = [name for name in STANDARD if name in offered and name not in listed and name != MORE]
+        hidden = [
+            each["name"]
+            for each in (self.offered(peer) if more is not None else ())
+            if each["listed"] in ("core", "standard") and each["name"] not in (*listed, MORE)
+        ]
         if more is not None and hidden:
             more["description"] = str(more["description"]).replace(": ", f": {', '.join(hidden)}, ", 1)
 
@@ -302,7 +290,8 @@ class Handlers:
         wording = Wording(request.revision, dialect, tool, self.toolset.descriptions, arguments.get("path"))
         if description is None:
             known = ", ".join(dialect.list_name(other["name"]) for other in self._listed(request.peer, dialect))
-            message = f"Unknown tool: {name[:80]!r} (there are: {known})"
+            hint = former_name_hint(name.replace("-", "_"))
+            message = f"Unknown tool: {name[:80]!r}{hint} (there are: {known})"
             if dialect.unknown_tool is None:
                 return wording.failure(TOOL_NOT_FOUND, message, {})
             return Refusal(dialect.unknown_tool, message, {"errorCode": TOOL_NOT_FOUND})
@@ -311,7 +300,7 @@ class Handlers:
             refusal = self._policy.refusal(description["name"], description["annotations"], peer.name, peer.authority)
             if refusal is not None:
                 return wording.failure(POLICY_DENIED, refusal, {})
-        for used in also_used(description["name"], arguments):
+        for used in work_of(description["name"], arguments):
             if self.describe(used) is None or not self._may_read_by(used, request):
                 return wording.failure(POLICY_DENIED, f"This call does the work of {used}, which is not allowed.", {})
         arguments = {**dialect.given.get(description["name"], {}), **arguments}
@@ -335,22 +324,22 @@ class Handlers:
         """Return the call of a tool. ``vault`` is the vault's name; ``arguments`` are the tool's own."""
         name = description["name"]
 
-        def run(client: Client) -> Answer:
+        def run(task: Task) -> Answer:
             from vaultwire.server.call_runner import run_tool  # noqa: PLC0415 - loaded by now
 
             may_read = self.toolset.describe("read_note") is not None and self._may_read_by("read_note", request)
-            also = tuple(also_used(name, arguments))
+            also = tuple(work_of(name, arguments))
             used = self.vaults.used_by(request.peer, vault, name, also, may_read_notes=may_read)
             hint = self.vaults.hint(vault)
             wording.view = None if views is None else views.shown_by(description, vault, arguments, request)
-            return run_tool(self.toolset.tool(name), description, arguments, used, wording, hint, client)
+            return run_tool(self.toolset.tool(name), description, arguments, used, wording, hint, task)
 
         def give_up(code: str, message: str) -> Answer:
             return wording.failure(code, message, {})
 
         job = Job(
             name,
-            lambda client: self._run_asking(run, request, give_up, client),
+            lambda task: self._run_asking(run, request, give_up, task),
             give_up,
             self._seconds[description["timeClass"]],
             changes_vault=not description["annotations"]["readOnlyHint"],
@@ -358,7 +347,6 @@ class Handlers:
         )
         job.offered = lambda: self.offered(request.peer)
         job.listed = lambda: self.listed_to(request.peer)
-        job.show = lambda names: self.show(request, names)
         return job
 
     # ------------------------------------------------------------------ resources, prompts, completions
@@ -369,9 +357,9 @@ class Handlers:
 
         views = self._views_for(request, dialect)
 
-        def run(client: Client) -> Answer:
+        def run(task: Task) -> Answer:
             features = self._all_features()
-            asked = (request.method, request.params, request.revision, client)
+            asked = (request.method, request.params, request.revision, task)
             try:
                 if views and (page := views.page(request)):
                     return Result(page)
@@ -386,7 +374,7 @@ class Handlers:
         may_ask = request.method in _MAY_ASK
         return Job(
             request.method,
-            (lambda client: self._run_asking(run, request, give_up, client)) if may_ask else run,
+            (lambda task: self._run_asking(run, request, give_up, task)) if may_ask else run,
             give_up,
             self._seconds[_FEATURES[request.method]],
             changes_vault=False,

@@ -12,8 +12,8 @@ from vaultwire.protocol.dialects import known_name
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
 from vaultwire.server.results import Refusal, Result, Wording
 from vaultwire.server.tasks import Job
-from vaultwire.toolkit.tool_sets import same_work
-from vaultwire.trust.rates import Rates, TooOften
+from vaultwire.toolkit.catalog import names_of, work_of
+from vaultwire.trust.limits import Rates, TooOften
 from vaultwire.vault.errors import TOO_LARGE, Stopped, VaultError
 
 TYPE_CHECKING = False
@@ -88,7 +88,8 @@ class Middleware:
             else:
                 name, of = tool, f" for tool: {tool}"
                 changes = not descriptions[tool]["annotations"]["readOnlyHint"]
-                also = same_work(tool, request.params.get("arguments") or {})
+                arguments = request.params.get("arguments")
+                also = [*names_of(tool)[1:], *(work_of(tool, arguments) if isinstance(arguments, dict) else ())]
         try:
             self._rates.count(request.peer.identity, name, changes=changes, also=also)
         except TooOften as refused:
@@ -144,8 +145,7 @@ def make_middleware(
     """
     audit = None
     if asked.audit is not None:
-        from vaultwire.trust.audit import Audit  # noqa: PLC0415 - only where there is a log, here and below
-        from vaultwire.trust.chained_log import ChainedLog  # noqa: PLC0415
+        from vaultwire.trust.audit import Audit, ChainedLog  # noqa: PLC0415 - only where there is a log
 
         log = ChainedLog(asked.audit)
         log.prepare()

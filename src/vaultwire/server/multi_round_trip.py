@@ -22,14 +22,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from vaultwire.protocol.events import Request
-from vaultwire.server.client_proxy import ClientProxy
 from vaultwire.server.results import Result
-from vaultwire.toolkit.registry import Ask, Client, check_capabilities, is_answer
+from vaultwire.server.tasks import InputRequired, Task
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.json_types import Json, JsonObject
+    from vaultwire.protocol.jsonrpc import Json
     from vaultwire.server.results import Answer
 
 # Known to this process only: another process does not accept what this one signed.
@@ -42,45 +41,13 @@ _MOST_OPEN = 10_000
 _NUMBER_BYTES = 16
 
 
-class InputRequired(Exception):  # noqa: N818 - an answer, not a failure
-    """The work needs the client's answers to these questions."""
-
-    def __init__(self, wanted: Mapping[str, Ask]) -> None:
-        super().__init__(", ".join(wanted))
-        self.wanted = wanted
-
-
-class Rounds(ClientProxy):
-    """A client whose questions are answered from earlier rounds."""
-
-    __slots__ = ("_answers", "_capabilities")
-
-    def __init__(self, client: Client, request: Request, answers: Mapping[str, Any]) -> None:
-        super().__init__(client)
-        self._answers = answers
-        self._capabilities = request.capabilities
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
-        """What the request says that its client can do: it can always be asked with the result."""
-        return self._capabilities
-
-    def ask(self, wanted: Mapping[str, Ask]) -> dict[str, JsonObject]:
-        """Return the client's answers. Raises InputRequired if some are missing, and CapabilityMissing."""
-        check_capabilities(wanted, self.capabilities)
-        missing = {key: ask for key, ask in wanted.items() if not is_answer(ask, self._answers.get(key))}
-        if missing:
-            raise InputRequired(missing)
-        return {key: self._answers[key] for key in wanted}
-
-
-def run_round(run: Callable[[Client], Answer], client: Client, request: Request) -> Answer:
+def run_round(run: Callable[[Task], Answer], request: Request, task: Task) -> Answer:
     """Run the work with all answers so far. Raises VaultError for a wrong ``requestState``, and what the work raises."""
-    answers = _answers_of(request)
+    task.answers = answers = _answers_of(request)
     try:
-        return run(Rounds(client, request, answers))
+        return run(task)
     except InputRequired as required:
-        asked = {key: {"method": ask.method, "params": ask.params} for key, ask in required.wanted.items()}
+        asked = {key: {"method": ask.method, "params": ask.params} for key, ask in required.questions.items()}
         state = _seal_state(request, answers, list(asked))
         return Result({"resultType": "input_required", "inputRequests": asked, "requestState": state})
 

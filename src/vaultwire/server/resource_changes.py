@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Hashable
 
 from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Subscriptions
-from vaultwire.tools.base_pages import split_view, view_page
+from vaultwire.tools.base_views import split_view, view_page
 from vaultwire.tools.resources import path_of
 from vaultwire.vault.disk.paths import fold, lies_in
 from vaultwire.vault.errors import Stopped, VaultError

@@ -7,7 +7,7 @@ import time
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import BARE, ENVELOPE
-from vaultwire.toolkit.lean import lean_hints, lean_schema, lean_text
+from vaultwire.toolkit.catalog import lean_hints, lean_schema, lean_text
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VAULT_NOT_FOUND, WRITE_FAILED
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.protocol.revisions import Revision
     from vaultwire.toolkit.registry import Outcome
     from vaultwire.vault.errors import VaultError
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 class Wording:
     """Makes the answer of one call, by its revision and dialect, with the time that it took."""
 
-    __slots__ = ("_dialect", "_known", "_path", "_revision", "_started", "_tool", "is_strict", "view")
+    __slots__ = ("_dialect", "_known", "_path", "_revision", "_started", "_tool", "view")
 
     def __init__(
         self, revision: Revision, dialect: Dialect, tool: str | None, known: Container[str], path: Any = None
@@ -74,7 +74,6 @@ class Wording:
         self._path = path
         self._revision = revision
         self._dialect = dialect
-        self.is_strict = dialect.strict
         self._started = time.perf_counter()
         self.view: Callable[[Mapping[str, Any]], JsonObject] | None = None
         """Makes of the tool's data what ``_meta`` has for the tool's view; None where there is no view."""
@@ -171,7 +170,7 @@ def to_listed(description: Mapping[str, Any], revision: Revision, dialect: Diale
 def _to_lean(description: Mapping[str, Any], revision: Revision) -> JsonObject:
     lean: JsonObject = {"title": description["title"]} if revision.tool_output else {}
     lean["description"] = lean_text(description["description"])
-    lean["inputSchema"] = lean_schema(description["name"], description["inputSchema"])
+    lean["inputSchema"] = lean_schema(description)
     if revision.tool_annotations:
         lean["annotations"] = lean_hints(description["annotations"])
     return lean

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from vaultwire.protocol.events import Peer, Request
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.protocol.session import Session
     from vaultwire.server.outlet import Outlet
 
@@ -139,15 +139,6 @@ class Subscriptions:
                 frame = listener.session.end_listening(listener.request)
                 if frame is not None:
                     listener.outlet.answer(frame, None)
-
-    def tell(self, peer: Peer, kind: str) -> bool:
-        """Tell one peer that its list has changed; False if it has no connection to tell it on."""
-        with self._lock:
-            own = [each for each in self._listeners.values() if each.request is None and each.session.peer is peer]
-        for listener in own:
-            with listener.lock:
-                listener.outlet.send(listener.session.tell(LIST_CHANGES[kind], {}))
-        return bool(own)
 
     def watched(self) -> set[str]:
         """Return the URIs that somebody subscribed to."""

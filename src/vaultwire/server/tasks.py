@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from vaultwire.protocol.events import Question, Request
-    from vaultwire.protocol.json_types import Json, JsonObject
+    from vaultwire.protocol.jsonrpc import Json, JsonObject
     from vaultwire.protocol.session import Session
     from vaultwire.server.outlet import Outlet
     from vaultwire.server.results import Answer
@@ -42,6 +42,22 @@ if TYPE_CHECKING:
             """Count the thread again."""
 
 
+class MustAsk(Exception):  # noqa: N818 - the work goes on once the person was asked
+    """The person has not agreed to this plan yet."""
+
+    def __init__(self, question: Confirmation) -> None:
+        super().__init__(question.message)
+        self.question = question
+
+
+class InputRequired(Exception):  # noqa: N818 - an answer, not a failure
+    """The work needs the client's answers to these questions."""
+
+    def __init__(self, questions: Mapping[str, Ask]) -> None:
+        super().__init__(", ".join(questions))
+        self.questions = questions
+
+
 # A person reads the question, thinks and types. After this long they have left the desk.
 ASKING_SECONDS = 600.0
 
@@ -52,7 +68,7 @@ class Job:
     ``changes_vault``: jobs that change the same ``vault`` run one at a time, in the order they came.
     """
 
-    __slots__ = ("changes_vault", "give_up", "listed", "name", "offered", "run", "seconds", "show", "vault")
+    __slots__ = ("changes_vault", "give_up", "listed", "name", "offered", "run", "seconds", "vault")
 
     def __init__(
         self,
@@ -78,16 +94,14 @@ class Job:
         """Returns the tools for ``Client.tools``."""
         self.listed: Callable[[], Collection[str]] = tuple
         """Returns the names for ``Client.listed``."""
-        self.show: Callable[[Collection[str]], bool] = lambda _: False
-        """Lists the tools for ``Client.show``."""
 
 
 class Task:
     """One job for one client. The job knows it as a ``Client``."""
 
     __slots__ = (
-        "_done", "deadline", "doing", "has_started", "id", "is_abandoned", "job", "outlet", "queue", "request", "session",
-        "stopped", "woken", "workers",
+        "_done", "agreed", "answers", "deadline", "doing", "has_started", "id", "is_abandoned", "job", "outlet", "queue",
+        "request", "session", "stopped", "woken", "workers",
     )  # fmt: skip
 
     def __init__(self, workers: Owner, session: Session, request: Request, job: Job, outlet: Outlet) -> None:
@@ -105,11 +119,20 @@ class Task:
         self.stopped = False  # cancelled, or its deadline has passed: nobody waits for the answer
         self.woken: threading.Event | None = None  # while it waits for the client's answers
         self.id = workers.current_id()
+        self.agreed: set[str] | None = None
+        """The keys of the plans to which the person agreed; None where the client does not ask its person for us."""
+        self.answers: Mapping[str, Any] | None = None
+        """The client's answers in earlier rounds (``call_runner.run_round``); None where it is asked while the call waits."""
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """The capabilities that the client declared, none where the door cannot ask it."""
-        return self.request.capabilities if self.outlet.can_ask else {}
+        """The capabilities that the client declared, none where it cannot be asked."""
+        return self.request.capabilities if self.outlet.can_ask or self.answers is not None else {}
+
+    @property
+    def asks_person(self) -> bool:
+        """Whether a change can wait until the person agrees to it in the client."""
+        return self.agreed is not None
 
     def check(self) -> None:
         """Raise ``Stopped`` once nobody waits for the answer."""
@@ -127,7 +150,9 @@ class Task:
                 self._send(self.session.report(self.request, done, total, message))
 
     def confirm(self, question: Confirmation) -> None:
-        """Go on: where the client can ask its person, ``confirmation`` has done so."""
+        """Return if the person agreed to exactly this plan, or need not be asked. Raises MustAsk."""
+        if self.agreed is not None and question.key not in self.agreed:
+            raise MustAsk(question)
 
     def log(self, level: str, data: Json, logger: str = "vaultwire.tools") -> None:
         """Send a log message, if the client asked for this level."""
@@ -142,10 +167,6 @@ class Task:
         """Return the names of the tools that are listed to the client."""
         return self.job.listed()
 
-    def show(self, tools: Collection[str]) -> bool:
-        """List these tools to the client from now on, and tell it; False where its list is fixed."""
-        return self.job.show(tools)
-
     def hang_up(self) -> None:
         """Have the client fetch the rest of the answer later, where door and revision can do that."""
         with self.workers.lock:
@@ -153,10 +174,23 @@ class Task:
                 self.outlet.hang_up()
 
     def ask(self, wanted: Mapping[str, Ask]) -> dict[str, JsonObject]:
-        """Ask the client and wait. Raises VaultError when it refuses or does not answer, ``Stopped``, CapabilityMissing."""
-        from vaultwire.toolkit.registry import check_answers, check_capabilities  # noqa: PLC0415 - loaded with the tools
+        """Return the client's answers: those of earlier rounds, else ask and wait.
+
+        Raises VaultError when it refuses or does not answer, ``Stopped``, CapabilityMissing, and InputRequired where the
+        questions go out with the result.
+        """
+        from vaultwire.toolkit.registry import (  # noqa: PLC0415 - loaded with the tools
+            check_answers,
+            check_capabilities,
+            is_answer,
+        )
 
         check_capabilities(wanted, self.capabilities)
+        if self.answers is not None:
+            missing = {key: ask for key, ask in wanted.items() if not is_answer(ask, self.answers.get(key))}
+            if missing:
+                raise InputRequired(missing)
+            return {key: self.answers[key] for key in wanted}
         woken = threading.Event()
         with self.workers.lock:
             questions: dict[str, Question] = {}

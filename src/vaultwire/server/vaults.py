@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from vaultwire.protocol.events import Peer
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.vault.caller import Caller
     from vaultwire.vault.index.port import OnChange
     from vaultwire.vault.vault import Vault

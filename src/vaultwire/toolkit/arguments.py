@@ -1,4 +1,4 @@
-"""The check of arguments against a tool's input schema, with messages that say what was expected and what came.
+"""The check of arguments against a tool's input schema, with messages that say what was expected, what came, and what is right.
 
 It knows exactly the JSON Schema keywords that ``toolkit.schema`` writes. A test compares it with the ``jsonschema`` library on
 random arguments. That library takes 150 ms to import, which the first call of every session would wait for.
@@ -7,12 +7,157 @@ random arguments. That library takes 150 ms to import, which the first call of e
 
 from __future__ import annotations
 
-from vaultwire.toolkit.other_names import meanings, nearest
+import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container
+    from collections.abc import Collection, Container, Iterable
     from typing import Any
+
+
+# ---------------------------------------------------------------------- other names of arguments
+#
+# What models call them that know another server or program. A tool lists an argument by one name, and its schema knows no
+# other. ``lenient_reading`` takes one of these names where the tool has exactly one argument that it can mean. What a name
+# means never depends on the value.
+
+_NEW_NAMES = ("new_path", "new_name", "destination", "destination_path", "dest", "target", "target_path", "new")
+_COUNTS = ("count", "max", "n", "num_results", "page_size", "top_k", "top")
+# Of an edit: the text that is there, and the text that takes its place. One of each says without any action that the text
+# is replaced.
+_OLD_TEXTS = ("old_text", "old_string", "old_str", "old", "find")
+_NEW_TEXTS = ("new_text", "new_string", "new_str", "new", "replace_with", "replacement")
+
+OTHER_NAMES: dict[str, tuple[str, ...]] = {
+    "path": (
+        *("note", "file", "name", "title", "note_path", "note_name", "note_title", "file_path", "file_name"),
+        *("source", "source_path", "old_path", "from", "uri"),
+    ),
+    "file": ("note", "note_name", "file_name"),
+    "paths": (
+        *("path", "notes", "note", "files", "file", "note_paths", "file_paths", "names", "name"),
+        *("source", "sources", "source_path", "old_path", "from"),
+    ),
+    "to": (*_NEW_NAMES, "new_title", "new_heading"),
+    "remove": ("names", "delete", "unset"),
+    "changes": ("change", "id", "ids", "number", "change_id", "change_number", "numbers"),
+    "if_exists": ("on_collision", "on_conflict", "mode"),
+    "tool": ("name", "tool_name"),
+    "arguments": ("args", "params", "parameters", "input"),
+    "source": ("from", "path", "source_path", "url", "file", "file_path"),
+    "embed_in": ("note", "embed", "insert_into", "into"),
+    "target": ("into", "to", "target_path", "destination"),
+    "old": ("from", "old_name", "old_tag", "tag", "name", "property", "heading", "section", "old_heading"),
+    "new": ("to", "new_name", "new_tag", "new_property", "new_heading"),
+    "query": ("q", "text", "search", "search_query", "keywords", "term", "pattern"),
+    "name": ("query", "q", "key", "property"),
+    "alias": ("aliases",),
+    "properties": ("property", "props", "frontmatter", "metadata", "set"),
+    "tags": ("tag",),
+    "tag": ("tags",),
+    "section": ("heading", "header", "section_name", "under"),
+    "lines": ("line", "line_range", "range"),
+    "line": ("line_number",),
+    "part": ("what",),
+    "what": ("kind", "type", "direction"),
+    "day": ("date", "period"),
+    "content": ("text", "body", "markdown", *_NEW_TEXTS),
+    "text": (*_OLD_TEXTS, "query"),
+    "edits": ("edit", "operations"),
+    "diff": ("patch",),
+    "action": ("operation", "op"),
+    "every": ("replace_all", "all"),
+    "folder": ("directory", "dir", "folder_path", "in_folder"),
+    "limit": (*_COUNTS, "max_results"),
+    "max_results": (*_COUNTS, "limit"),
+    "modified_after": ("since", "after"),
+    "modified_before": ("until", "before"),
+    "sort": ("sort_by", "order_by"),
+    "due": ("due_date", "deadline"),
+    "tasks": ("task",),
+    "template": ("template_name", "template_path"),
+    "data": ("base64", "content"),
+    "where": ("position",),
+    "change": ("id", "number", "change_id", "change_number"),
+    "version": ("number",),
+    "if_match": ("etag",),
+    "dry_run": ("preview",),
+    "cursor": ("next_cursor", "page_token"),
+    "vault": ("vault_name",),
+}
+"""The other names of each argument."""
+
+OTHER_VALUES: dict[str, tuple[str, ...]] = {
+    "in": ("backlinks", "backlink", "incoming", "inbound", "inlinks"),
+    "out": ("outgoing", "outbound", "outlinks", "forward"),
+    "neighbours": ("neighbors",),
+    "unresolved": ("broken", "missing"),
+}
+"""What models say for a choice of an argument, where the tool has that choice."""
+
+# Names of arguments that mean one note.
+_ONE = frozenset(("path", "note", "file", "name", "notepath", "filepath", "notename", "source", "sourcepath"))
+_LONGEST_NAME = 40
+# Words that are shorter are too similar to each other.
+_LEAST_LETTERS = 4
+
+
+def meanings(name: str, arguments: Collection[str]) -> list[str]:
+    """Return which of a tool's arguments a name can mean that is none of them: the same in another spelling, or its own."""
+    plain = _plain(name)
+    same = [argument for argument in arguments if _plain(argument) == plain]
+    return same or [argument for argument in _MEANT.get(plain, ()) if argument in arguments]
+
+
+def chosen(value: str, choices: Iterable[str]) -> list[str]:
+    """Return the choices that a text can mean: the same in another spelling, or what it says of it."""
+    plain = _plain(value)
+    return [each for each in choices if plain in (_plain(each), *map(_plain, OTHER_VALUES.get(each, ())))]
+
+
+def is_one(name: str, value: object) -> bool:
+    """Tell whether a list's argument, under this name, is one text: that of a note, which may hold commas."""
+    return _plain(name) in _ONE and isinstance(value, str) and not value.lstrip().startswith('["')
+
+
+def is_replacing(names: Iterable[str]) -> bool:
+    """Tell whether the names of an edit say that one text is replaced by another."""
+    given = {_plain(name) for name in names}
+    return not given.isdisjoint(map(_plain, _OLD_TEXTS)) and not given.isdisjoint(map(_plain, _NEW_TEXTS))
+
+
+def nearest(name: str, arguments: Iterable[str]) -> str | None:
+    """Return the argument that a name may be a misspelling of; None if there is none, or more than one."""
+    plain = _plain(name)
+    near = [argument for argument in arguments if _is_near(plain, _plain(argument))]
+    return near[0] if len(near) == 1 else None
+
+
+def _plain(name: str) -> str:
+    """Return a name without what tells spellings apart: newPath, new-path, new_path. Empty for what no argument is called."""
+    if len(name) > _LONGEST_NAME:
+        return ""
+    return name.replace("_", "").replace("-", "").replace(" ", "").casefold()
+
+
+def _is_near(one: str, other: str) -> bool:
+    """Tell whether two words differ in one place only: a letter more, less or another, or two swapped."""
+    shorter, longer = sorted((one, other), key=len)
+    if len(longer) - len(shorter) > 1 or len(shorter) < _LEAST_LETTERS:
+        return False
+    start = next((at for at, letter in enumerate(shorter) if letter != longer[at]), len(shorter))
+    rest = shorter[start:]
+    end = next((at for at in range(len(rest)) if rest[-1 - at] != longer[-1 - at]), len(rest))
+    return start + end >= len(longer) - (2 if sorted(shorter) == sorted(longer) else 1)
+
+
+_MEANT: dict[str, list[str]] = {}
+for _argument, _names in OTHER_NAMES.items():
+    for _name in _names:
+        _MEANT.setdefault(_plain(_name), []).append(_argument)
+
+
+# ---------------------------------------------------------------------- the check
 
 # Characters of a wrong value that a message repeats: enough to recognise it.
 _MAX_SHOWN = 60
@@ -198,3 +343,102 @@ def _shown(value: Any) -> str:
         case float() | int() | str():
             return repr(value)[: 2 * _MAX_SHOWN]
     return type(value).__name__
+
+
+# ---------------------------------------------------------------------- examples, for errors
+
+# A text that is longer is not repeated.
+_LONGEST_SHOWN = 60
+# In a docstring, what stands before the arguments of a whole call. It is for tools of which the schema does not say enough.
+_EXAMPLE = "Example: "
+# Arguments that are kept beside those of such an example: they go with all others, and say what must not be lost.
+_KEPT = ("dry_run", "if_match", "vault")
+# Members of an object that an example shows although they may be left out: without them it would say nothing.
+_TELLING = ("value", "content")
+_TEXTS = {
+    "path": "Projects/Plan",
+    "file": "Plan",
+    "paths": "Projects/Plan",
+    "to": "Archive/Plan",
+    "source": "Draft",
+    "target": "Plan",
+    "query": "garden",
+    "folder": "Projects",
+    "section": "Tasks",
+    "heading": "Tasks",
+    "lines": "10-20",
+    "day": "today",
+    "tags": "work",
+    "tag": "work",
+    "properties": "status=done",
+    "name": "status",
+    "old": "work",
+    "new": "projects",
+    "tool": "merge_notes",
+    "names": "status",
+    "value": "done",
+    "content": "Some text",
+    "modified_after": "2026-01-31",
+    "modified_before": "2026-01-31",
+    "template": "Meeting",
+}
+
+
+def example_of(schema: dict[str, Any], given: dict[str, Any], description: str = "") -> dict[str, Any]:
+    """Return arguments that the schema accepts: those that are needed and those that were given, short.
+
+    If the tool's ``description`` has an example, its arguments are shown, and nothing is added that may not go with them.
+    """
+    properties: dict[str, Any] = schema["properties"]
+    said = _said(description)
+    if said:
+        kept = [name for name in _KEPT if name in given and (name != "if_match" or {"path", "paths"} & said.keys())]
+        shown = [name for name in properties if name in said or name in kept]
+        return {name: _given_or(said.get(name), name, properties[name], given) for name in shown}
+    shown = [name for name in properties if name in schema["required"] or name in given]
+    if set(shown) <= {*schema["required"], *_KEPT}:  # what to do may be in a list that the schema does not require
+        shown += [
+            name
+            for name, inner in properties.items()
+            if name not in shown and inner.get("items", {}).get("type") == "object"
+        ]
+    return {name: _given_or(None, name, properties[name], given) for name in shown}
+
+
+def _said(description: str) -> dict[str, Any]:
+    """Return the arguments in the example of a docstring; empty if it has none."""
+    example = description.partition(_EXAMPLE)[2]
+    return json.JSONDecoder().raw_decode(example)[0] if example else {}
+
+
+def _given_or(said: Any, name: str, schema: dict[str, Any], given: dict[str, Any]) -> Any:
+    """Return the value that was given, if it is right and short; else the one of the docstring or one of our own."""
+    if name in given and _is_short(given[name]) and not check_value(schema, given[name]):
+        return given[name]
+    return _example(name, schema) if said is None else said
+
+
+def _is_short(value: Any) -> bool:
+    if isinstance(value, list):
+        return len(value) == 1 and _is_short(value[0])
+    return len(value) <= _LONGEST_SHOWN if isinstance(value, str) else isinstance(value, int)
+
+
+def _example(name: str, schema: dict[str, Any]) -> Any:
+    match schema["type"]:
+        case "boolean":
+            return True
+        case "integer":
+            least = schema.get("minimum", min(1, schema.get("maximum", 1)))
+            return schema.get("default", max(least, min(1, schema.get("maximum", 1))))
+        case "array":
+            return [_example(name, schema["items"])] * max(1, schema.get("minItems", 0))
+        case "object":
+            members = schema["properties"]
+            is_open = schema.get("additionalProperties") is True  # its members are examples themselves
+            shown = [each for each in members if is_open or each in schema["required"] or each in _TELLING]
+            return {each: _example(each, members[each]) for each in shown}
+    if "enum" in schema:
+        return schema.get("default", schema["enum"][0])
+    text = _TEXTS.get(name) or schema.get("default") or "text"
+    return text[: schema.get("maxLength")].ljust(schema.get("minLength", 0), ".")

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import json
 
-from vaultwire.toolkit.arguments import check_arguments, check_value
-from vaultwire.toolkit.other_names import chosen, is_one, is_replacing, meanings
+from vaultwire.toolkit.arguments import check_arguments, check_value, chosen, is_one, is_replacing, meanings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Hashable
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, cast
 
-from vaultwire.toolkit.lean import CURSOR
-from vaultwire.toolkit.registry import Bounds, Data, Outcome
+from vaultwire.toolkit.registry import CURSOR, Bounds, Data, Outcome
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.listed import Listed
 from vaultwire.vault.value_types import Progress

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
+from importlib import import_module
+from typing import Annotated, Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from vaultwire.toolkit.argument_examples import example_of
-from vaultwire.toolkit.arguments import check_arguments
-from vaultwire.toolkit.lean import not_listed
-from vaultwire.toolkit.lenient_reading import read_arguments
+from vaultwire.toolkit.arguments import check_arguments, example_of
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
@@ -17,9 +15,26 @@ from vaultwire.vault.vault import Vault
 P = ParamSpec("P")
 Data = TypeVar("Data", bound=Mapping[str, Any])
 TimeClass: TypeAlias = Literal["file", "search", "web"]
+Category: TypeAlias = Literal[
+    "search",
+    "read",
+    "links",
+    "overview",
+    "tasks",
+    "write",
+    "tags and properties",
+    "organize",
+    "history",
+    "attachments",
+    "canvases",
+    "bases",
+    "web",
+    "tools",
+    "other",
+]
 Description: TypeAlias = dict[str, Any]
-"""One tool as ``tools/list`` shows it (name, title, description, inputSchema, outputSchema, annotations), and its timeClass,
-which is ours."""
+"""One tool as ``tools/list`` shows it (name, title, description, inputSchema, outputSchema, annotations), and what ``tool``
+was told besides."""
 
 
 class Outcome(NamedTuple, Generic[Data]):
@@ -70,9 +85,6 @@ class Client(Progress, Protocol):
 
     def listed(self) -> Collection[str]:
         """Return the names of the tools that are listed to the client."""
-
-    def show(self, tools: Collection[str]) -> bool:
-        """List these tools to the client, too, from now on. False if its list cannot change."""
 
     def hang_up(self) -> None:
         """Close the connection, if the client can fetch the answer later. For work that takes minutes."""
@@ -135,6 +147,42 @@ class Open(NamedTuple):
     """Says with ``Annotated`` that an object may have any other members, too. Those that its type has are examples."""
 
 
+# What is said of arguments that many tools have.
+NOTE_NAME = "The note, named as for read_notes."
+FOLDER = "Look only below this folder. Empty for the whole vault."
+LIMIT = "How many to return."
+IF_MATCH = "Etag from read_notes. The note is changed only if it still is what was read."
+DRY_RUN = "Only show what would be changed."
+CURSOR = "next_cursor of the page before. Leave out for the first page."
+SAID_ONCE = frozenset((NOTE_NAME, FOLDER, LIMIT, IF_MATCH, DRY_RUN, CURSOR))
+"""What ``tools.instructions`` says once, and the list not with each argument."""
+
+# Types of arguments that several tools share: the bounds of texts and numbers, and the text that a model reads.
+#
+# A tool's docstring describes an argument again where it means something else there.
+
+# The longest real path fits. Without the bound, a caller's mistake could put a whole document into an error message.
+Name = Annotated[str, Bounds(1, 1000)]
+OptionalName = Annotated[str, Bounds(0, 1000)]
+NoteName = Annotated[Name, NOTE_NAME]
+Folder = Annotated[OptionalName, FOLDER]
+Limit = Annotated[int, Bounds(1, 1000), LIMIT]
+IfMatch = Annotated[str | None, Bounds(1, 100), IF_MATCH]
+DryRun = Annotated[bool, DRY_RUN]
+AllowBroken = Annotated[bool, "Write even if properties (frontmatter) could not be read any more."]
+
+
+class Also(NamedTuple):
+    """Says that a call does the work of another tool, too, and needs the right to it: each call, or with this argument only.
+
+    ``value``: only if the argument has this value.
+    """
+
+    tool: str
+    argument: str = ""
+    value: str = ""
+
+
 class Tool(Generic[P]):
     """A declared tool; calling it calls its function."""
 
@@ -142,14 +190,15 @@ class Tool(Generic[P]):
         self,
         function: Callable[Concatenate[Vault, Any, P], Outcome[Any]],  # Any: Progress, or the Client it really is
         title: str,
-        time_class: TimeClass,
         annotations: dict[str, bool],
+        declared: Description,
     ) -> None:
         self.function = function
         self.name = function.__name__
         self.title = title
-        self.time_class = time_class
         self.annotations = annotations
+        self.declared: Description = {**declared, "module": function.__module__}
+        """What the catalog has of it besides what clients see."""
 
     def __call__(self, vault: Vault, progress: Progress, /, *args: P.args, **kwargs: P.kwargs) -> Outcome[Any]:
         """Run the function."""
@@ -159,19 +208,29 @@ class Tool(Generic[P]):
 AnyTool: TypeAlias = Tool[...]
 
 
-def tool(
+def tool(  # noqa: PLR0913 - all that is said of a tool is said here, by name
     *,
     title: str,
+    category: Category = "other",
+    listed: Literal["core", "standard", "optional", "more", "named"] = "more",
     time_class: TimeClass = "file",
     read_only: bool = False,
     destructive: bool = False,
     idempotent: bool = False,
     open_world: bool = False,
+    same_as: str = "",
+    also: Sequence[Also] = (),
+    rare: Sequence[str] = (),
+    plain: Sequence[str] = (),
 ) -> Callable[[Callable[Concatenate[Vault, Client, P], Outcome[Any]]], Tool[P]]:
     """Declare a function ``(vault, progress, /, arguments…) -> Outcome`` as a tool.
 
-    The flags become MCP's annotations: ``read_only`` changes nothing, ``destructive`` may lose text, ``idempotent`` has
-    no further effect when repeated, ``open_world`` reaches beyond the vault.
+    ``listed``: in the "core" set, in the "standard" set, wherever the server has it ("optional"), told of by ``more_tools``
+    ("more"), or only named there, because others do all that it does ("named"). The flags become MCP's annotations:
+    ``read_only`` changes nothing, ``destructive`` may lose text, ``idempotent`` has no further effect when repeated,
+    ``open_world`` reaches beyond the vault. ``same_as``: the tool that does the same job under another name. ``rare``:
+    arguments that are taken and not listed. ``plain``: arguments whose name says to a model what their description says to a
+    reader of the page.
     """
     annotations = {
         "readOnlyHint": read_only,
@@ -179,33 +238,56 @@ def tool(
         "idempotentHint": idempotent or read_only,
         "openWorldHint": open_world,
     }
-    return lambda function: Tool(function, title, time_class, annotations)
+    declared: Description = {"timeClass": time_class, "category": category, "listed": listed}
+    declared |= {"sameAs": same_as} if same_as else {}
+    declared |= {"also": [list(each) for each in also]} if also else {}
+    declared |= {"rare": list(rare)} if rare else {}
+    declared |= {"plain": list(plain)} if plain else {}
+    return lambda function: Tool(function, title, annotations, declared)
+
+
+class Attachments(Protocol):
+    """Where the files for attachments may come from, apart from the call itself."""
+
+    def read(self, source: str, name: str, max_bytes: int, progress: Progress) -> bytes:
+        """Return the bytes of a file, by its path on this computer or its URL. Raises VaultError."""
+
+
+class Outside(NamedTuple):
+    """What tools may use that is not in the vault, as the person allowed it: hosts, and sources of attachments."""
+
+    may_reach: Callable[[str], bool]
+    attachments: Attachments
+
+
+class ToolMaker(NamedTuple):
+    """A tool that needs something from outside of the vault; as a decorator of the function that makes it."""
+
+    make: Callable[[Outside], AnyTool]
+
+
+def load_tool(description: Description, outside: Outside) -> AnyTool:
+    """Return the code of a tool, from the module in which it is declared."""
+    found = getattr(import_module(description["module"]), description["name"])
+    made: AnyTool = found.make(outside) if isinstance(found, ToolMaker) else found
+    return made
 
 
 def invoke(
-    declared: AnyTool,
-    description: Description,
-    arguments: dict[str, Any],
-    vault: Vault,
-    progress: Progress,
-    *,
-    is_strict: bool = False,
+    declared: AnyTool, description: Description, arguments: dict[str, Any], vault: Vault, progress: Progress
 ) -> Outcome[Any] | Failure:
-    """Read the arguments by the tool's schema, or with ``is_strict`` only check them, and run it.
-
-    Raises ``Stopped``, what ``Client.ask`` raises, and bugs.
-    """
+    """Check the arguments by the tool's schema and run it. Raises ``Stopped``, what ``Client.ask`` raises, and bugs."""
     schema = description["inputSchema"]
-    read, problems = (check_arguments if is_strict else read_arguments)(schema, arguments, not_listed(declared.name))
+    checked, problems = check_arguments(schema, arguments, description.get("rare", ()))
     if problems:
-        example = example_of(schema, read, description["description"])
+        example = example_of(schema, checked, description["description"])
         message = (
             f"{declared.name} was called with wrong arguments: {'; '.join(problems)}. Right would be, for example: "
             f"{json.dumps(example, ensure_ascii=False)}."
         )
         return Failure(INVALID_ARGUMENTS, message, {"problems": problems, "example": example})
     try:
-        return declared(vault, progress, **read)
+        return declared(vault, progress, **checked)
     except VaultError as error:
         if error.code == FILE_NOT_FOUND:
             error = vault.history.with_new_name(error)

@@ -7,16 +7,21 @@ small common core of JSON Schema that every client accepts: no union, ``$ref``, 
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import re
 import types
 import typing
 from typing import Any
 
-from vaultwire.toolkit.registry import AnyTool, Bounds, Open, Outcome
+from vaultwire.toolkit.catalog import CATEGORIES
+from vaultwire.toolkit.registry import SAID_ONCE, AnyTool, Bounds, Open, Outcome, Outside, Tool, ToolMaker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from vaultwire.toolkit.registry import Description
 
 _SCALARS = {str: "string", int: "integer", bool: "boolean"}
@@ -46,6 +51,7 @@ def describe(tool: AnyTool) -> Description:
     (output,) = typing.get_args(hints["return"]) or (None,)
     if typing.get_origin(hints["return"]) is not Outcome or not typing.is_typeddict(output):
         raise TypeError(f"{tool.name}: returns {hints['return']}, expected Outcome of a TypedDict")
+    plain = sorted({*tool.declared.get("plain", ()), *_said_once(properties)})
     return {
         "name": tool.name,
         "title": tool.title,
@@ -58,8 +64,34 @@ def describe(tool: AnyTool) -> Description:
         },
         "outputSchema": _schema(output),
         "annotations": {"title": tool.title, **tool.annotations},
-        "timeClass": tool.time_class,
+        **tool.declared,
+        **({"plain": plain} if plain else {}),
     }
+
+
+def declared_tools(package: ModuleType, outside: Outside) -> list[AnyTool]:
+    """Return the tools that the modules of a package declare, in the order in which they are listed.
+
+    That is: the standard set first, then by category, within one in the order of the modules and their text.
+    """
+    tools: list[AnyTool] = []
+    for name in sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.ispkg):
+        module = importlib.import_module(f"{package.__name__}.{name}")
+        made = (each.make(outside) if isinstance(each, ToolMaker) else each for each in vars(module).values())
+        tools += [each for each in made if isinstance(each, Tool) and each.declared["module"] == module.__name__]
+    return sorted(tools, key=_place)
+
+
+def _place(tool: AnyTool) -> tuple[bool, int]:
+    declared = tool.declared
+    return declared["listed"] not in ("core", "standard"), CATEGORIES.index(declared["category"])
+
+
+def _said_once(properties: Description) -> set[str]:
+    """Return the names of the arguments, and members of them, whose description is said once for all tools."""
+    inner = [each.get("items", each).get("properties", {}) for each in properties.values()]
+    own = {name for name, each in properties.items() if each.get("description") in SAID_ONCE}
+    return own.union(*map(_said_once, inner))
 
 
 def _split_docstring(tool: AnyTool) -> tuple[str, dict[str, str]]:

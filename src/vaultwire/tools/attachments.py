@@ -8,12 +8,11 @@ from __future__ import annotations
 import base64
 from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import Folder
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import byte_size, counted, iso_time
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.registry import Bounds, Folder, Outcome, tool
 from vaultwire.vault.attachments import Attachment, AttachmentFilter
-from vaultwire.vault.disk.etags import etag_of
+from vaultwire.vault.disk.contents import etag_of
 from vaultwire.vault.errors import CANNOT_SHOW, TOO_LARGE, VaultError
 from vaultwire.vault.media_types import kind_of, media_type_of, text_of
 from vaultwire.vault.value_types import Note, Progress, VaultPath
@@ -54,7 +53,7 @@ class Shown(NamedTuple):
     block: dict[str, str]
 
 
-@tool(title="List attachments", time_class="search", read_only=True)
+@tool(title="List attachments", category="attachments", time_class="search", read_only=True)
 def list_attachments(
     vault: Vault,
     progress: Progress,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
-from vaultwire.markdown import canvas_edits
-from vaultwire.markdown.canvas import NotACanvasError
-from vaultwire.markdown.canvas_edits import CanvasAction, CanvasEdit
-from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name
+from vaultwire.markdown import canvas as canvas_text
+from vaultwire.markdown.canvas import CanvasAction, CanvasEdit, NotACanvasError
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.registry import Bounds, DryRun, IfMatch, Name, Outcome, tool
 from vaultwire.tools.changes import ChangedNote, change_texts, to_changed_note
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
@@ -93,7 +91,7 @@ GivenCanvasEdit = TypedDict(
 GivenCanvasEdit.__doc__ = "One edit."
 
 
-@tool(title="Read canvas", read_only=True)
+@tool(title="Read canvas", category="canvases", read_only=True)
 def read_canvas(
     vault: Vault,
     progress: Progress,
@@ -111,7 +109,7 @@ def read_canvas(
     """
     note = vault.read_canvas(path, progress)
     try:
-        canvas = canvas_edits.read_canvas(note.text)
+        canvas = canvas_text.read_canvas(note.text)
     except NotACanvasError as error:
         raise VaultError(INVALID_ARGUMENTS, f"{note.path!r} cannot be read as a canvas: it {error}.") from None
     nodes = [_to_node(node, positions=positions) for node in canvas.nodes[:limit]]
@@ -130,7 +128,7 @@ def read_canvas(
     return Outcome(["\n".join([f"({note.path}, {count}, etag {note.etag})", *lines])], data)
 
 
-@tool(title="Edit canvas", destructive=True)
+@tool(title="Edit canvas", category="canvases", destructive=True)
 def edit_canvas(
     vault: Vault,
     progress: Progress,

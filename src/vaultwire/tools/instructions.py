@@ -2,13 +2,13 @@
 
 It names only tools that are listed to the client, and says once what holds for many of them. If there are several vaults,
 their names are added to that, and the head of the guide that the person has written, if there is one (``vault.guides``).
-What can be seen of a vault without one (``tools.guide``) is left to a call: it needs the index, and the handshake waits for
+What can be seen of a vault without one (``vault_guide``) is left to a call: it needs the index, and the handshake waits for
 nothing.
 """
 
 from __future__ import annotations
 
-from vaultwire.toolkit.tool_sets import MORE
+from vaultwire.toolkit.catalog import MORE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

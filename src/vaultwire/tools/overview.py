@@ -1,18 +1,39 @@
-"""Tools that show the vault as a whole. Docstrings here are product text: a model reads them."""
+"""Tools that show what a vault holds and how it is kept. Docstrings here are product text: a model reads them."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, TypedDict, cast
+from collections.abc import Iterable
+from typing import Annotated, Literal, NotRequired, TypedDict
 
-from vaultwire.markdown.task_fields import first_fields
-from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted, iso_time, local_time, shortened
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.registry import Also, Bounds, Folder, Outcome, tool
+from vaultwire.vault.disk.paths import stem
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.guides import NAMES
 from vaultwire.vault.listed import Listed, listed
-from vaultwire.vault.search.filters import TaskFilter, parse_task_status
-from vaultwire.vault.value_types import Progress, PropertyUse, TaskPlace, ValueUse
+from vaultwire.vault.settings.obsidian_settings import ADJECTIVES, is_set, notes_of
+from vaultwire.vault.value_types import Progress, PropertyUse, TagCount, ValueUse
 from vaultwire.vault.vault import Vault
+from vaultwire.vault.visibility.visible_settings import HIDDEN
+
+
+class Branch(TypedDict):
+    """A folder of the tree."""
+
+    folder: Annotated[str, "Path in the vault; empty for its top"]
+    notes: Annotated[int, "Notes directly in it"]
+    notes_below: Annotated[int, "Notes in it and in all folders below"]
+    attachments_below: Annotated[int, "Attachments in it and in all folders below"]
+    folders: Annotated[int, "Folders directly in it"]
+    unshown: Annotated[int, "How many of these are not shown"]
+
+
+class UsedTag(TypedDict):
+    """A tag in use."""
+
+    tag: Annotated[str, "Without #"]
+    notes: Annotated[int, "Notes that have it or a tag below it"]
 
 
 class UsedProperty(TypedDict):
@@ -31,39 +52,6 @@ class UsedValue(TypedDict):
 
     value: Annotated[str, "The value as text, cut if it is long; empty where the property has none"]
     notes: Annotated[int, "Notes that have it"]
-
-
-class UsedProperties(TypedDict):
-    """A page of properties, or of the values of one."""
-
-    properties: list[UsedProperty]
-    values: Annotated[NotRequired[list[UsedValue]], "Values of the property asked for, most used first"]
-    total: Annotated[int, "Properties, or values of the one asked for, on all pages together"]
-    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
-
-
-class ListedTask(TypedDict):
-    """A task."""
-
-    path: Annotated[str, "Path of its note"]
-    line: Annotated[int, "Line number in the note, from 1"]
-    mark: Annotated[str, "What is in its box: a space if it is to do, often x if it is done"]
-    text: Annotated[str, "The task"]
-    heading: Annotated[NotRequired[str], "Heading it is under; absent if there is none"]
-    due: Annotated[NotRequired[str], "Due date, ISO 8601; this and those below are absent where the task has none"]
-    scheduled: Annotated[NotRequired[str], "Day it is planned for"]
-    start: Annotated[NotRequired[str], "Day it can begin"]
-    done: Annotated[NotRequired[str], "Day it was done"]
-    priority: Annotated[NotRequired[str], "highest, high, medium, low or lowest"]
-    recurrence: Annotated[NotRequired[str], "How it repeats, such as every week"]
-
-
-class ListedTasks(TypedDict):
-    """A page of tasks."""
-
-    tasks: list[ListedTask]
-    total: Annotated[int, "Tasks that match, on all pages together"]
-    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
 class AttachmentKind(TypedDict):
@@ -113,56 +101,123 @@ class VaultNumbers(TypedDict):
     notices: Annotated[list[str], "Why the vault is not watched, or the index not kept"]
 
 
-@tool(title="List properties", time_class="search", read_only=True)
-def list_properties(
+class Overview(TypedDict):
+    """What was asked of the vault."""
+
+    folders: Annotated[NotRequired[list[Branch]], "The tree of folders: each before those in it"]
+    tags: Annotated[NotRequired[list[UsedTag]], "Tags in use, most used first"]
+    properties: Annotated[NotRequired[list[UsedProperty]], "Properties in use, or the one asked for"]
+    values: Annotated[NotRequired[list[UsedValue]], "Values of the property asked for, most used first"]
+    stats: Annotated[NotRequired[VaultNumbers], "The vault in numbers"]
+    total: Annotated[NotRequired[int], "Tags, properties or values on all pages together"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
+
+
+@tool(
+    title="Vault overview",
+    category="overview",
+    listed="standard",
+    time_class="search",
+    read_only=True,
+    rare=("depth",),
+    plain=("what",),
+)
+def vault_overview(
     vault: Vault,
     progress: Progress,
     /,
+    what: Literal["folders", "tags", "properties", "values", "stats"] = "stats",
     name: Annotated[str, Bounds(0, 200)] = "",
     folder: Folder = "",
-    limit: Limit = 200,
+    depth: Annotated[int, Bounds(1, 20)] = 2,
+    limit: Annotated[int, Bounds(1, 1000), "How many to return."] = 100,
     cursor: Cursor = None,
-) -> Outcome[UsedProperties]:
-    """List the properties (frontmatter) in use, most used first, with their types; or the values of one property.
-
-    Use it before find_notes or a search by property, to see what there is to ask for.
+) -> Outcome[Overview]:
+    """Show the folder tree, tags or properties in use, a property's values, or numbers and problems.
 
     Args:
-        name: Show the values of this property, those of lists one by one. Empty for all properties.
-        folder: Count only notes below this folder. Empty for the whole vault.
-        limit: How many properties or values to return.
+        what: What to show: the vault in numbers ("stats"), or what is in use.
+        name: The property, for values.
+        depth: Of folders.
     """
-    if name:
-        return _values(vault, progress, name, folder, limit, cursor)
+    if bool(name) is not (what == "values"):
+        raise VaultError(
+            INVALID_ARGUMENTS, 'vault_overview: give name, a property\'s, with what "values".', argument="name"
+        )
+    if what == "tags":
+        return _tags(vault, folder, limit, cursor, progress)
+    if what == "properties":
+        return _properties(vault, folder, limit, cursor, progress)
+    if what == "values":
+        return _values(vault, name, folder, limit, cursor, progress)
+    if what == "folders":
+        return _folders(vault, progress, folder, depth, limit)
+    return _numbers(vault, limit, progress)
 
-    def find() -> Listed[PropertyUse]:
-        return listed(vault.overview.properties("", folder, progress))
 
-    page = page_of(vault, ("list_properties", folder), cursor, limit, find, progress)
-    data = UsedProperties(properties=_used(page.items), total=page.total)
-    lines = [f"{counted(page.total, 'property')} in use{page.text}", *map(_line, data["properties"])]
+def _folders(vault: Vault, progress: Progress, folder: str, depth: int, limit: int) -> Outcome[Overview]:
+    tree = vault.overview.folder_tree(folder, depth, limit, progress)
+    lines = []
+    for each in tree:
+        name = each.folder if not each.depth else each.folder.rpartition("/")[2]
+        counts = [counted(each.notes_below, "note")]
+        counts += [f"{each.notes} directly in it"] if each.folders and each.notes else []
+        counts += [counted(each.attachments_below, "attachment")] if each.attachments_below else []
+        counts += [f"{counted(each.unshown, 'folder')} not shown"] if each.unshown else []
+        lines.append(f"{'  ' * each.depth}{name or '(top)'}{'/' if name else ''}  {', '.join(counts)}")
+    if any(each.unshown for each in tree):
+        lines.append("To see more, pass folder or a larger limit.")
+    branches = [
+        Branch(
+            folder=each.folder,
+            notes=each.notes,
+            notes_below=each.notes_below,
+            attachments_below=each.attachments_below,
+            folders=each.folders,
+            unshown=each.unshown,
+        )
+        for each in tree
+    ]
+    return Outcome(["\n".join(lines)], Overview(folders=branches))
+
+
+def _tags(vault: Vault, folder: str, limit: int, cursor: str | None, progress: Progress) -> Outcome[Overview]:
+    """Return a page of the tags in use. A tag counts the notes of the tags below it, too."""
+
+    def find() -> Listed[TagCount]:
+        return listed(vault.overview.count_tags(folder, progress))
+
+    page = page_of(vault, ("vault_overview", "tags", folder), cursor, limit, find, progress)
+    data = Overview(tags=[UsedTag(tag=tag.tag, notes=tag.notes) for tag in page.items], total=page.total)
+    lines = [f"{counted(page.total, 'tag')} in use{page.text}"]
+    lines += [f"#{tag.tag} ({tag.notes})" for tag in page.items]
     return page.outcome(data, lines)
 
 
-def _values(
-    vault: Vault, progress: Progress, name: str, folder: str, limit: int, cursor: str | None
-) -> Outcome[UsedProperties]:
-    """Return a page of the values of one property."""
+def _properties(vault: Vault, folder: str, limit: int, cursor: str | None, progress: Progress) -> Outcome[Overview]:
+    def find() -> Listed[PropertyUse]:
+        return listed(vault.overview.properties("", folder, progress))
 
+    page = page_of(vault, ("vault_overview", "properties", folder), cursor, limit, find, progress)
+    properties = _used(page.items)
+    lines = [f"{counted(page.total, 'property')} in use{page.text}", *map(_line, properties)]
+    return page.outcome(Overview(properties=properties, total=page.total), lines)
+
+
+def _values(
+    vault: Vault, name: str, folder: str, limit: int, cursor: str | None, progress: Progress
+) -> Outcome[Overview]:
     def find() -> Listed[ValueUse]:
         used = vault.overview.properties(name, folder, progress)
         return listed(vault.overview.property_values(name, folder, progress), used)
 
-    page = page_of(vault, ("list_properties", name, folder), cursor, limit, find, progress)
-    data = UsedProperties(
-        properties=_used(page.facts),
-        values=[UsedValue(value=shortened(value.text), notes=value.notes) for value in page.items],
-        total=page.total,
-    )
-    lines = [*map(_line, data["properties"])] or [f"No note has the property {name!r}."]
+    page = page_of(vault, ("vault_overview", name, folder), cursor, limit, find, progress)
+    properties = _used(page.facts)
+    values = [UsedValue(value=shortened(value.text), notes=value.notes) for value in page.items]
+    lines = [*map(_line, properties)] or [f"No note has the property {name!r}."]
     lines += [f"{counted(page.total, 'value')}{page.text}"] if page.total else []
-    lines += [f"  {shortened(value.text) or '(empty)'} ({value.notes})" for value in page.items]
-    return page.outcome(data, lines)
+    lines += [f"  {value['value'] or '(empty)'} ({value['notes']})" for value in values]
+    return page.outcome(Overview(properties=properties, values=values, total=page.total), lines)
 
 
 def _used(found: list[PropertyUse]) -> list[UsedProperty]:
@@ -173,119 +228,167 @@ def _line(used: UsedProperty) -> str:
     return f"{used['name']}: {' or '.join(used['types'])} ({counted(used['notes'], 'note')})"
 
 
-@tool(title="List tasks", time_class="search", read_only=True)
-def list_tasks(
-    vault: Vault,
-    progress: Progress,
-    /,
-    status: Annotated[str, Bounds(1, 10)] = "todo",
-    text: Annotated[str, Bounds(0, 200)] = "",
-    tag: Annotated[str, Bounds(0, 200)] = "",
-    path: Annotated[str, Bounds(0, 1000)] = "",
-    folder: Folder = "",
-    due: Annotated[str, Bounds(0, 100)] = "",
-    sort: Literal["path", "due"] = "path",
-    limit: Limit = 100,
-    cursor: Cursor = None,
-) -> Outcome[ListedTasks]:
-    """List tasks ("- [ ] …") with note, line and heading.
-
-    A task is done if its box holds anything but a space. Dates are those of the Tasks plugin (📅) and of Dataview ([due:: …]).
-
-    Args:
-        status: "todo", "done", "any" or a mark ("/").
-        text: Only tasks with it.
-        tag: Only tasks with it.
-        path: Only of this note.
-        due: "overdue", "this week", "<=+7", "none".
-        sort: "due": soonest first.
-    """
-    wanted = vault.overview.due(due) if due.strip() else TaskFilter()
-    asked = parse_task_status(status)
-    wanted = wanted._replace(mark=asked.mark, is_done=asked.is_done, text=text, tag=tag, by_due=sort == "due")
-    wanted = wanted if path else vault.overview.without_templates(wanted, folder)
-    page = page_of(
-        vault,
-        ("list_tasks", wanted, path, folder),
-        cursor,
-        limit,
-        lambda: vault.overview.tasks(wanted, path, folder, progress),
-        progress,
-    )
-    tasks = [_to_listed(place) for place in page.items]
-    lines = [f"{counted(page.total, 'task')}{page.text}"]
-    before = ""
-    for place in page.items:
-        if place.path != before:
-            lines.append(place.path)
-            before = place.path
-        lines.append(
-            f"  {place.line}: [{place.mark}] {place.text}" + (f"  (# {place.heading})" if place.heading else "")
-        )
-    return page.outcome(ListedTasks(tasks=tasks, total=page.total), lines)
-
-
-def _to_listed(place: TaskPlace) -> ListedTask:
-    task = ListedTask(path=place.path, line=place.line, mark=place.mark, text=place.text)
-    if place.heading:
-        task["heading"] = place.heading
-    fields = {name: value for name, value in first_fields(place.text).items() if name in ListedTask.__annotations__}
-    return cast("ListedTask", {**task, **fields})  # mypy wants each name spelt out
-
-
-@tool(title="Vault statistics", time_class="search", read_only=True)
-def vault_stats(
-    vault: Vault, progress: Progress, /, limit: Annotated[int, Bounds(1, 1000)] = 10
-) -> Outcome[VaultNumbers]:
-    """Show the vault in numbers: notes, attachments, links, tags, properties, tasks, largest folders, and problems.
-
-    Args:
-        limit: How many of the largest folders, and how many of the notes with problems, to return.
-    """
-    found = vault.overview.stats(limit, progress)
-    notices = [f"The vault is not watched: {found.unwatched}"] if found.unwatched else []
-    notices += [f"The index is not kept: {found.unkept}"] if found.unkept else []
+def _numbers(vault: Vault, limit: int, progress: Progress) -> Outcome[Overview]:
+    """Return the vault in numbers. ``limit``: how many of the largest folders and of the notes with problems."""
+    stats = vault.overview.stats(limit, progress)
+    notices = [f"The vault is not watched: {stats.unwatched}"] if stats.unwatched else []
+    notices += [f"The index is not kept: {stats.unkept}"] if stats.unkept else []
     notices += [f"Other vaults served here: {', '.join(map(repr, vault.others))}."] if vault.others else []
     data = VaultNumbers(
         name=vault.name,
-        notes=found.notes,
-        note_bytes=found.size,
-        excluded_notes=found.excluded,
+        notes=stats.notes,
+        note_bytes=stats.size,
+        excluded_notes=stats.excluded,
         attachments=[
-            AttachmentKind(extension=kind.extension, files=kind.files, bytes=kind.size) for kind in found.attachments
+            AttachmentKind(extension=kind.extension, files=kind.files, bytes=kind.size) for kind in stats.attachments
         ],
-        links=found.links,
-        tags=found.tags,
-        properties=found.properties,
-        tasks_open=found.tasks_open,
-        tasks_done=found.tasks_done,
+        links=stats.links,
+        tags=stats.tags,
+        properties=stats.properties,
+        tasks_open=stats.tasks_open,
+        tasks_done=stats.tasks_done,
         largest_folders=[
-            NotesOfFolder(folder=each.folder, notes=each.notes, bytes=each.size) for each in found.folders
+            NotesOfFolder(folder=each.folder, notes=each.notes, bytes=each.size) for each in stats.folders
         ],
-        unreadable_notes=found.unreadable,
-        notes_with_problems=found.odd,
-        problems=[NoteProblem(path=problem.path, problem=problem.text) for problem in found.problems],
-        watched=found.is_watched,
+        unreadable_notes=stats.unreadable,
+        notes_with_problems=stats.odd,
+        problems=[NoteProblem(path=problem.path, problem=problem.text) for problem in stats.problems],
+        watched=stats.is_watched,
         notices=notices,
     )
-    lines = [f"{vault.name}: {counted(found.notes, 'note')}, {counted(found.size, 'byte')}"]
-    if found.modified_ns is not None:
-        data["modified"] = iso_time(found.modified_ns)
+    lines = [f"{vault.name}: {counted(stats.notes, 'note')}, {counted(stats.size, 'byte')}"]
+    if stats.modified_ns is not None:
+        data["modified"] = iso_time(stats.modified_ns)
         lines[0] += f", last changed {local_time(data['modified'])}"
-    if found.excluded:
-        lines.append(f"{counted(found.excluded, 'more note')} excluded by the vault's settings")
-    files = sum(kind.files for kind in found.attachments)
-    kinds = ", ".join(f"{kind.files} {kind.extension or 'without extension'}" for kind in found.attachments)
+    if stats.excluded:
+        lines.append(f"{counted(stats.excluded, 'more note')} excluded by the vault's settings")
+    files = sum(kind.files for kind in stats.attachments)
+    kinds = ", ".join(f"{kind.files} {kind.extension or 'without extension'}" for kind in stats.attachments)
     lines.append(counted(files, "attachment") + (f": {kinds}" if files else ""))
     lines.append(
-        f"{counted(found.links, 'link')}, {counted(found.tags, 'tag')}, {counted(found.properties, 'property')}"
+        f"{counted(stats.links, 'link')}, {counted(stats.tags, 'tag')}, {counted(stats.properties, 'property')}"
     )
-    lines.append(f"{counted(found.tasks_open, 'task')} to do, {found.tasks_done} done")
-    lines += [f"  {counted(each.notes, 'note')} in {each.folder or '(top)'}" for each in found.folders]
-    if found.problems:
-        lines.append(f"{counted(found.unreadable, 'note')} cannot be read, {found.odd} not in all:")
-        lines += [f"  {problem.path}: {problem.text}" for problem in found.problems]
+    lines.append(f"{counted(stats.tasks_open, 'task')} to do, {stats.tasks_done} done")
+    lines += [f"  {counted(each.notes, 'note')} in {each.folder or '(top)'}" for each in stats.folders]
+    if stats.problems:
+        lines.append(f"{counted(stats.unreadable, 'note')} cannot be read, {stats.odd} not in all:")
+        lines += [f"  {problem.path}: {problem.text}" for problem in stats.problems]
     lines.append(
-        "The index follows changes as they happen." if found.is_watched else "Each call looks at all files first."
+        "The index follows changes as they happen." if stats.is_watched else "Each call looks at all files first."
     )
-    return Outcome(["\n".join([*lines, *notices])], data)
+    return Outcome(["\n".join([*lines, *notices])], Overview(stats=data))
+
+
+# ---------------------------------------------------------------------- the guide
+
+MAX_SUMMARY = 1_000
+"""Characters of the summary: it is read at the beginning of a conversation."""
+_MAX_LINE = 150
+_MAX_ITEM = 60
+_MAX_GUIDE = 20_000
+# More than fit into a line.
+_MOST = 30
+
+
+class VaultGuide(TypedDict):
+    """How a vault or folder is kept."""
+
+    text: Annotated[str, "The person's own guide, or a summary of what can be seen"]
+    path: Annotated[NotRequired[str], "Note that is the guide; absent if there is none"]
+
+
+@tool(title="Vault guide", category="overview", time_class="search", read_only=True, also=(Also("read_notes"),))
+def vault_guide(vault: Vault, progress: Progress, /, folder: Folder = "") -> Outcome[VaultGuide]:
+    """Tell how this person keeps the vault: their own guide (AGENTS.md, CLAUDE.md or _vaultwire.md), whole.
+
+    Without one: folders, properties, tags, templates, and where daily and new notes go, in a few lines.
+
+    Args:
+        folder: The guide of this folder. Empty for the vault's own.
+    """
+    texts = guide_texts(vault, folder, progress)
+    data = VaultGuide(text=texts[0])
+    if (found := vault.overview.guide(folder)) is not None:
+        data["path"] = found[0]
+    return Outcome(texts, data)
+
+
+def guide_texts(vault: Vault, folder: str, progress: Progress) -> list[str]:
+    """Return the guide to the vault, or to a folder, with words about what it is; without one, a summary of the vault.
+
+    Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
+    """
+    guide = vault.overview.guide(folder)
+    if guide is not None:
+        path, text = guide
+        more = f" Cut at {_MAX_GUIDE} characters: read_notes {path!r} gives all." if len(text) > _MAX_GUIDE else ""
+        about = f"({path}: the person's own guide, text of the vault. It changes no rule of this server.{more})"
+        return [text[:_MAX_GUIDE], about]
+    if folder:
+        return [f"{folder} has no guide of its own: no {' or '.join(NAMES)} in it."]
+    return [summary(vault, progress)]
+
+
+def summary(vault: Vault, progress: Progress) -> str:
+    """Return what can be seen of how a vault without a guide is kept: one line for each kind of thing there is."""
+    stats = vault.overview.stats(_MOST, progress)
+    tags = [tag for tag in vault.overview.count_tags("", progress)[:1000] if "/" not in tag.tag][:_MOST]
+    used = vault.overview.properties("", "", progress)[:_MOST]
+    lines = [
+        f"{vault.name}: {counted(stats.notes, 'note')}. It has no guide ({NAMES[0]}); what can be seen of it:",
+        _summary_line("Folders", (f"{each.folder or '(top)'} ({each.notes})" for each in stats.folders)),
+        _summary_line("Properties", (f"{each.name} ({' or '.join(each.types)})" for each in used)),
+        _summary_line("Tags", (f"#{tag.tag} ({tag.notes})" for tag in tags)),
+        _summary_line("Templates", _templates(vault, progress)),
+        *(_summary_line(f"{ADJECTIVES[period].capitalize()} notes", _periodic(vault, period)) for period in ADJECTIVES),
+        _summary_line("New notes", _places(vault)),
+    ]
+    text = "\n".join(filter(None, lines))
+    return text if len(text) <= MAX_SUMMARY else text[:MAX_SUMMARY].rpartition("\n")[0]
+
+
+def _summary_line(what: str, items: Iterable[str]) -> str:
+    """Return the items in one line, as many as fit; empty for none."""
+    line = ""
+    for each in items:
+        item = " ".join(each.split())  # a property's name may have line ends
+        item = item if len(item) <= _MAX_ITEM else item[: _MAX_ITEM - 1] + "…"
+        longer = f"{line}, {item}" if line else f"{what}: {item}"
+        if len(longer) > _MAX_LINE:
+            return f"{line}, …"
+        line = longer
+    return line
+
+
+def _templates(vault: Vault, progress: Progress) -> list[str]:
+    folder = _shown(vault.settings.template_folder)
+    try:
+        notes = vault.overview.list_notes(folder, progress).page(0, _MOST, progress) if folder else []
+    except VaultError:  # the settings name no folder of the vault
+        return []
+    return [f"{folder}/", *(stem(note.path) for note in notes)] if notes else []
+
+
+def _periodic(vault: Vault, period: str) -> list[str]:
+    settings = vault.settings
+    notes = notes_of(settings, period)
+    if not is_set(settings, period) or (
+        period == "day" and not any((*notes[:1], settings.daily_format, notes.template))
+    ):
+        return []
+    if HIDDEN in notes:
+        return []
+    folder, template = _shown(notes.folder), _shown(notes.template)
+    return [f"{folder}/{notes.format}" if folder else notes.format, *([f"from {template}"] if template else [])]
+
+
+def _places(vault: Vault) -> list[str]:
+    settings = vault.settings
+    place = _shown(settings.new_file_folder) if settings.new_file_location == "folder" else ""
+    attachments = _shown(settings.attachment_folder)
+    return [*([f"in {place}/"] if place else []), *([f"attachments in {attachments}/"] if attachments else [])]
+
+
+def _shown(setting: str) -> str:
+    """Return a folder or note of the settings without slashes at its ends; empty if it is hidden."""
+    return "" if setting == HIDDEN else setting.strip().strip("/")

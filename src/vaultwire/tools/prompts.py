@@ -14,8 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.tools.completions import Meaning, meaning_of
-from vaultwire.tools.resources import Resource, read_resource, uri_of
+from vaultwire.tools.resources import Meaning, Resource, meaning_of, read_resource, uri_of
 from vaultwire.vault.disk.paths import compose, stem
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress, VaultPath

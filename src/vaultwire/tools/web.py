@@ -13,7 +13,7 @@ from functools import partialmethod
 from typing import Annotated, Any, TypedDict
 
 from vaultwire.installation import hint_for_clients
-from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
+from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, ToolMaker, tool
 from vaultwire.vault.errors import NETWORK_BLOCKED, TIMEOUT, WEB_FAILED, VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
@@ -52,7 +52,7 @@ def make_web_search(may_reach: Callable[[str], bool], seconds: float = _SECONDS)
     are not followed.
     """
 
-    @tool(title="Search the web", time_class="web", read_only=True, open_world=True)
+    @tool(title="Search the web", category="web", listed="optional", time_class="web", read_only=True, open_world=True)
     def web_search(
         _: Vault,
         progress: Progress,
@@ -82,6 +82,9 @@ def make_web_search(may_reach: Callable[[str], bool], seconds: float = _SECONDS)
         raise failure or VaultError(TIMEOUT, "Search timed out. Please try again.")
 
     return web_search
+
+
+web_search = ToolMaker(lambda outside: make_web_search(outside.may_reach))
 
 
 def _engines(may_reach: Callable[[str], bool]) -> list[Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import re
 import secrets
@@ -19,6 +18,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from vaultwire.vault.disk.file_operations import make_private, read_private, remove_quietly, write_private
 from vaultwire.vault.disk.process_lock import is_running
 
 _SUFFIX = ".lock"
@@ -26,7 +26,6 @@ _GEMINI = "gemini-ide-server-"
 _MADE_BY = "vaultwire"
 # How long a restarted server reuses its port and secret: a client tries again for 15 seconds, a person for some minutes.
 _REUSE_SECONDS = 300.0
-_MAX_BYTES = 65_536
 
 
 class Identity(NamedTuple):
@@ -64,30 +63,32 @@ class DiscoveryFile:
     """The file of one server. Call ``write`` once it listens, ``remove`` when it ends."""
 
     def __init__(
-        self, path: str, content: dict[str, Any], id_key: str = "authToken", own_folders: Sequence[str] = ()
+        self, path: str, content: dict[str, Any], id_key: str = "authToken", shared_folders: Sequence[str] = ()
     ) -> None:
         """``id_key`` is the key of the content that tells our file from another one at the same path.
 
-        ``own_folders`` must be this person's own, as others can make folders there.
+        ``shared_folders`` must be this person's own: others can make folders where they are.
         """
         self._path = path
-        self._folder = os.path.dirname(path)
         self._content = content
         self._id_key = id_key
-        self._own_folders = own_folders
+        self._shared_folders = shared_folders
 
     def write(self) -> None:
         """Write the file; only this person can read it. Raises LockFileError."""
-        for folder in self._own_folders:
-            _make_own(folder)
-        _make_private(self._folder)
-        _write_file(self._path, self._content)
+        for folder in self._shared_folders:
+            _make_private(folder, is_shared=True)
+        folder = os.path.dirname(self._path)
+        _make_private(folder)
+        try:
+            write_private(self._path, self._content)
+        except OSError as error:
+            raise LockFileError(f"cannot write {self._path}: {error.strerror}") from None
 
     def remove(self) -> None:
         """Remove the file, if it is still this server's."""
-        found = _read_file(self._path)
-        if found is not None and found.get(self._id_key) == self._content[self._id_key]:
-            _remove(self._path)
+        if _read_file(self._path).get(self._id_key) == self._content[self._id_key]:
+            remove_quietly(self._path)
 
 
 def lock_file(folder: str, identity: Identity, vault: str, name: str) -> DiscoveryFile:
@@ -141,7 +142,7 @@ def gemini_file(folder: str, identity: Identity, vault: str, name: str) -> Disco
     """
     place = os.path.join(folder, f"{_GEMINI}{os.getpid()}-{identity.port}.json")
     folders = (os.path.dirname(folder), folder)  # others can write to the temporary folder, too
-    return DiscoveryFile(place, _companion(identity, vault, name), own_folders=folders)
+    return DiscoveryFile(place, _companion(identity, vault, name), shared_folders=folders)
 
 
 def _companion(identity: Identity, vault: str, name: str) -> dict[str, Any]:
@@ -162,9 +163,9 @@ def remove_stale_files(folder: str) -> None:
     except OSError:
         return
     for name in names:
-        found = _read_lock_file(folder, name)
-        if found is not None and found.get("madeBy") == _MADE_BY and not _is_alive(_process_id(name, found)):
-            _remove(os.path.join(folder, name))
+        content = _read_lock_file(folder, name)
+        if content.get("madeBy") == _MADE_BY and not _is_alive(_process_id(name, content)):
+            remove_quietly(os.path.join(folder, name))
 
 
 class DiscoveredEditor(NamedTuple):
@@ -184,28 +185,30 @@ def discover_editors(folder: str, vault: str) -> list[DiscoveredEditor]:
     here = os.path.realpath(vault) + os.sep
     editors: list[DiscoveredEditor] = []
     for name in names:
-        found = _read_lock_file(folder, name)
-        if found is None or not _is_alive(_process_id(name, found)):
+        content = _read_lock_file(folder, name)
+        if not _is_alive(_process_id(name, content)):
             continue
-        folders = found.get("workspaceFolders")
-        texts = [each for each in folders if isinstance(each, str)] if isinstance(folders, list) else []
-        texts += [os.path.realpath(each) for each in str(found.get("workspacePath") or "").split(os.pathsep) if each]
-        if any(here.startswith(each.rstrip(os.sep) + os.sep) for each in texts):
-            info = found.get("ideInfo")
-            shown_name = found.get("ideName") or (info.get("displayName") if isinstance(info, dict) else None)
+        listed = content.get("workspaceFolders")
+        folders = [path for path in listed if isinstance(path, str)] if isinstance(listed, list) else []
+        folders += [
+            os.path.realpath(path) for path in str(content.get("workspacePath") or "").split(os.pathsep) if path
+        ]
+        if any(here.startswith(path.rstrip(os.sep) + os.sep) for path in folders):
+            info = content.get("ideInfo")
+            editor = content.get("ideName") or (info.get("displayName") if isinstance(info, dict) else None)
             port = re.sub(r"\D", "", name.rpartition("-")[2])
-            editors.append(DiscoveredEditor(str(shown_name), port, found.get("madeBy") == _MADE_BY))
+            editors.append(DiscoveredEditor(str(editor), port, content.get("madeBy") == _MADE_BY))
     return editors
 
 
-def _read_lock_file(folder: str, name: str) -> dict[str, Any] | None:
-    return _read_file(os.path.join(folder, name)) if name.endswith(_SUFFIX) or name.startswith(_GEMINI) else None
+def _read_lock_file(folder: str, name: str) -> dict[str, Any]:
+    return _read_file(os.path.join(folder, name)) if name.endswith(_SUFFIX) or name.startswith(_GEMINI) else {}
 
 
-def _process_id(name: str, found: dict[str, Any]) -> Any:
+def _process_id(name: str, content: dict[str, Any]) -> Any:
     """Return the process id of a file, from its content or its name."""
     in_name = re.match(rf"{_GEMINI}(\d+)", name)
-    return int(in_name[1]) if in_name else found.get("pid", found.get("ppid"))
+    return int(in_name[1]) if in_name else content.get("pid", content.get("ppid"))
 
 
 class LastIdentity:
@@ -213,13 +216,12 @@ class LastIdentity:
 
     def __init__(self, folder: str, vault_key: str) -> None:
         """``folder`` is in the state folder; ``vault_key`` names the file."""
-        self._folder = folder
         self._path = os.path.join(folder, f"{vault_key}.json")
 
     def load(self) -> Identity:
         """Return the last identity, or a new one."""
-        found = _read_file(self._path) or {}
-        port, token, at = found.get("port"), found.get("token"), found.get("at")
+        last = _read_file(self._path)
+        port, token, at = last.get("port"), last.get("token"), last.get("at")
         if (
             isinstance(port, int)
             and isinstance(token, str)
@@ -231,11 +233,9 @@ class LastIdentity:
 
     def save(self, identity: Identity) -> None:
         """Store the identity with the time. If that fails, the next server has a new one."""
-        try:
-            _make_private(self._folder)
-            _write_file(self._path, {"port": identity.port, "token": identity.token, "at": time.time()})
-        except LockFileError:
-            return
+        with contextlib.suppress(OSError, LockFileError):
+            _make_private(os.path.dirname(self._path))
+            write_private(self._path, {**identity._asdict(), "at": time.time()})
 
 
 class Endpoint(NamedTuple):
@@ -268,8 +268,8 @@ def endpoint_file(folder: str, kind: str, vault: str, endpoint: Endpoint) -> Dis
 
 def read_endpoint(folder: str, kind: str, vault: str) -> Endpoint | None:
     """Return the endpoint of a vault's server, None if none runs."""
-    found = _read_file(endpoint_path(folder, kind, vault)) or {}
-    port, token, answer = found.get("port"), found.get("token"), found.get("answer")
+    content = _read_file(endpoint_path(folder, kind, vault))
+    port, token, answer = content.get("port"), content.get("token"), content.get("answer")
     if isinstance(port, int) and isinstance(token, str) and isinstance(answer, str):
         return Endpoint(port, token, answer)
     return None
@@ -284,57 +284,28 @@ def program_file(folder: str, command: Sequence[str]) -> DiscoveryFile:
     return DiscoveryFile(os.path.join(folder, "program.json"), {"command": list(command)}, "command")
 
 
-def _make_private(folder: str) -> None:
+def _make_private(folder: str, *, is_shared: bool = False) -> None:
+    """Make a folder that only this person may enter. ``is_shared``: others could have made it, so it must be this person's.
+
+    Raises LockFileError.
+    """
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_private(folder)
         status = os.lstat(folder)
-        if os.name != "nt":
-            if stat.S_ISLNK(status.st_mode) and os.stat(folder).st_uid != os.getuid():
-                raise LockFileError(f"{folder} is a link to another user's folder; remove that link")
-            if not stat.S_ISLNK(status.st_mode) and status.st_mode & 0o077:
-                os.chmod(folder, 0o700)
+        is_link = stat.S_ISLNK(status.st_mode)
+        is_own = os.name == "nt" or os.stat(folder).st_uid == os.getuid()
+        if (is_shared and is_link) or ((is_shared or is_link) and not is_own):
+            raise LockFileError(f"{folder} is not your own folder, or a link; another user could read it")
+        if os.name != "nt" and not is_link and status.st_mode & 0o077:
+            os.chmod(folder, 0o700)
     except OSError as error:
         raise LockFileError(f"cannot use the folder {folder}: {error.strerror}") from None
 
 
-def _make_own(folder: str) -> None:
-    """Make a folder, and check that it is this person's own: anybody may make one there."""
-    try:
-        if not os.path.lexists(folder):
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-        status = os.lstat(folder)
-    except OSError as error:
-        raise LockFileError(f"cannot use the folder {folder}: {error.strerror}") from None
-    is_own = os.name == "nt" or status.st_uid == os.getuid()
-    if not stat.S_ISDIR(status.st_mode) or not is_own:
-        raise LockFileError(f"{folder} is not your own folder; another user could read it")
-    _make_private(folder)
-
-
-def _write_file(path: str, content: dict[str, Any]) -> None:
-    temporary = f"{path}.{secrets.token_hex(4)}.tmp"
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(content, file)
-        os.replace(temporary, path)
-    except OSError as error:
-        _remove(temporary)
-        raise LockFileError(f"cannot write {path}: {error.strerror}") from None
-
-
-def _read_file(path: str) -> dict[str, Any] | None:
-    try:
-        with open(path, encoding="utf-8") as file:
-            found = json.loads(file.read(_MAX_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _remove(path: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(path)
+def _read_file(path: str) -> dict[str, Any]:
+    """Return the content of a file, empty where there is none."""
+    content = read_private(path)
+    return content if isinstance(content, dict) else {}
 
 
 def _is_alive(pid: Any) -> bool:

@@ -1,15 +1,15 @@
 """Decides whether a call may run: facts about the call in, a refusal or None out. Pure.
 
-``policy_paths`` decides which files it may see and change; ``policy_file`` reads the rules.
+``policy_rules`` decides which files it may see and change; ``policy_file`` reads the rules.
 """
 
 from __future__ import annotations
 
-from vaultwire.toolkit.tool_sets import COVERS, MORE, with_covered
+from vaultwire.toolkit.catalog import FORMER_NAMES, MORE, former_name_hint, names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
 EVERY_OTHER_CLIENT = "*"
@@ -18,27 +18,47 @@ EVERY_OTHER_CLIENT = "*"
 class ToolRules:
     """Which tools may be used: those of ``allow``, None for all, without those of ``deny``. Names may contain ``*``.
 
-    A tool that does the work of others (``COVERS``) may be used where all of these may: no rule about one of them is got
-    round by another name. To name it is to name them all. ``more_tools`` may be used unless it is denied: it does nothing
-    itself, and what it runs is checked under its own name.
+    To name one of two names of a job is to name both (``names_of``): no rule is got round by the other name. ``more_tools``
+    may be used unless it is denied: it does nothing itself, and what it runs is checked under its own name.
     """
 
-    __slots__ = ("_allow", "_deny", "allow", "deny")
+    __slots__ = ("allow", "deny")
 
     def __init__(self, allow: tuple[str, ...] | None = None, deny: tuple[str, ...] = ()) -> None:
         self.allow = allow
         self.deny = deny
-        self._allow = None if allow is None else with_covered(allow)
-        self._deny = with_covered(deny)
 
     def allows(self, tool: str) -> bool:
         """Tell whether the tool may be used."""
-        covered = COVERS.get(tool, ())
-        if any(_is_named(each, self._deny) for each in (tool, *covered)):
+        names = names_of(tool)
+        if any(is_named(name, self.deny) for name in names):
             return False
-        if self._allow is None or tool == MORE:
-            return True
-        return all(_is_named(each, self._allow) for each in covered or (tool,))
+        return self.allow is None or tool == MORE or any(is_named(name, self.allow) for name in names)
+
+
+def wrong_tool(names: Sequence[str], tools: Collection[str], *, restricts: bool) -> tuple[str, str] | None:
+    """Return the first of a rule's names that is wrong, and what is wrong with it; None if all are right.
+
+    ``tools``: the names of all tools. ``restricts``: for a rule that denies or holds. There a pattern that fits a former name,
+    and not the tool that does its work now, is wrong, too: the rule would be looser than it was when it was written.
+    """
+    for name in names:
+        if "*" not in name and name not in tools:
+            return name, f"there is no tool {name!r}{former_name_hint(name) or _near(name, tools)}"
+        for former, now in FORMER_NAMES.items() if restricts and "*" in name else ():
+            if is_named(former, (name,)) and not is_named(now, names):
+                return (
+                    name,
+                    f"{name!r} fits {former}, a former tool{former_name_hint(former)}: name {now}, too, or no pattern",
+                )
+    return None
+
+
+def _near(name: str, tools: Collection[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a message
+
+    near = get_close_matches(name, tools, 1)
+    return f"; did you mean {near[0]!r}?" if near else "; see docs/tools.md for all there are"
 
 
 class Policy:
@@ -117,7 +137,8 @@ def _is_host(host: str, hosts: tuple[str, ...]) -> bool:
     return any(name == allowed or (allowed.startswith("*.") and name.endswith(allowed[1:])) for allowed in hosts)
 
 
-def _is_named(tool: str, names: tuple[str, ...]) -> bool:
+def is_named(tool: str, names: Collection[str]) -> bool:
+    """Tell whether one of the names is the tool's, or a pattern that it fits."""
     return any(name == tool or ("*" in name and _is_like(tool, name)) for name in names)
 
 

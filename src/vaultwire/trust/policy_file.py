@@ -1,5 +1,6 @@
-"""Reads the policy's file: TOML, checked as a whole before anything is served. It does not apply the rules: ``policy`` and
-``policy_paths`` do. For people: docs/policy.md.
+"""Reads the policy's file: TOML, checked as a whole before anything is served; and says in words what it allows and why.
+
+It does not apply the rules: ``policy`` and ``policy_rules`` do. For people: docs/policy.md.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
-from vaultwire.trust.policy import Policy, ToolRules
-from vaultwire.trust.policy_paths import PathRules, Rule, check_pattern
-from vaultwire.trust.review_rules import ReviewRule, ReviewRules
+from vaultwire.trust.policy import EVERY_OTHER_CLIENT, Policy, ToolRules, wrong_tool
+from vaultwire.trust.policy_rules import MODES, PathRules, Reason, ReviewRule, ReviewRules, Rule, check_pattern
+from vaultwire.vault.disk.paths import folder_of_setting, parse_path
+from vaultwire.vault.errors import VaultError
 from vaultwire.vault.visibility.private_notes import PrivacyRules
 
 # A person writes a policy. A larger file is something else.
@@ -141,13 +143,16 @@ class _Reader:
         return rules
 
     def _tool_rules(self, table: Mapping[str, Any], where: str) -> ToolRules:
-        allow, deny = (self._texts(table, where, key) for key in TABLES["tools"])
-        for key, names in (("allow", allow), ("deny", deny)):
-            for name in names or ():
-                if "*" not in name and _snake(name) not in self._tools:
-                    near = _near(_snake(name), self._tools, "; see docs/tools.md for all there are")
-                    self._refuse(self._line(where, key, name), f"{key}: there is no tool {name!r}{near}")
-        return ToolRules(None if allow is None else tuple(map(_snake, allow)), tuple(map(_snake, deny or ())))
+        rules: list[tuple[str, ...] | None] = []
+        for key in TABLES["tools"]:
+            texts = self._texts(table, where, key)
+            names = None if texts is None else {_snake(text): text for text in texts}
+            problem = wrong_tool([*(names or ())], self._tools, restricts=key == "deny")
+            if names is not None and problem is not None:
+                self._refuse(self._line(where, key, names[problem[0]]), f"{key}: {problem[1]}")
+            rules.append(None if names is None else tuple(names))
+        allow, deny = rules
+        return ToolRules(allow, deny or ())
 
     def _review(self, found: Mapping[str, Any]) -> ReviewRules | None:
         tables = found.get("review", [])
@@ -155,7 +160,6 @@ class _Reader:
             self._refuse(self._line("", "review"), "'review' must be tables: [[review]]")
         lines = [number for number, line in enumerate(self._text.split("\n"), 1) if _REVIEW.match(line)]
         lines += [self._line("", "review")] * len(tables)  # written in another way, such as review = [{…}]
-        from vaultwire.trust.review_reading import read_rule  # noqa: PLC0415 - only where there are such rules
 
         rules = []
         for number, table in enumerate(tables):
@@ -281,10 +285,145 @@ def _snake(tool: str) -> str:
     return tool.strip().replace("-", "_")
 
 
-def _near(given: str, known: Collection[str], otherwise: str | None = None) -> str:
+def _near(given: str, known: Collection[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only for a message
 
     near = get_close_matches(given, known, 1)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    return otherwise if otherwise is not None else f"; there are {', '.join(known)}"
+    return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
+
+
+KEYS = ReviewRule._fields
+_LISTS = ("clients", "folders", "tools")
+
+
+def read_rule(table: Mapping[str, Any], tools: Collection[str]) -> ReviewRule | tuple[str, str]:
+    """Return the rule of a [[review]] table, or the key that is wrong and what is wrong with it.
+
+    ``tools``: the names of all tools.
+    """
+    for key in table:
+        if key not in KEYS:
+            return key, f"unknown {key!r} in [[review]]{_near(key, KEYS)}"
+    mode = table.get("mode")
+    if mode not in MODES:
+        return "mode", 'mode in [[review]] must be "record", "hold" or "ask"'
+    for key in _LISTS:
+        value = table.get(key)
+        if key in table and not (
+            isinstance(value, list) and value and all(isinstance(each, str) and each.strip() for each in value)
+        ):
+            return key, f'{key} in [[review]] must be a list of texts that is not empty: {key} = ["…"]'
+    for key in ("above_notes", "above_bytes"):
+        value = table.get(key)
+        if key in table and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+            return key, f"{key} in [[review]] must be a number from 0 on"
+    return _checked(table, tools)
+
+
+def _checked(table: Mapping[str, Any], tools: Collection[str]) -> ReviewRule | tuple[str, str]:
+    names = [_snake(each) for each in table.get("tools", ())]
+    if (problem := wrong_tool(names, tools, restricts=True)) is not None:
+        return "tools", f"tools: {problem[1]}"
+    folders = []
+    for text in table.get("folders", ()):
+        folder = folder_of_setting(text)
+        try:
+            folders.append(parse_path(folder) if folder else "")
+        except VaultError as error:
+            return "folders", f"folders: {text!r} is not a folder of the vault: {error.message}"
+    return ReviewRule(
+        table["mode"],
+        tuple(each.strip() for each in table["clients"]) if "clients" in table else None,
+        tuple(folders) if "folders" in table else None,
+        tuple(names) if "tools" in table else None,
+        table.get("above_notes"),
+        table.get("above_bytes"),
+    )
+
+
+# ---------------------------------------------------------------------- in words, for the person who wrote it
+
+_ALLOWED = "no rule is against it"
+
+# The conditions of a [[review]] table, in words.
+_CONDITIONS = {
+    "clients": "of the clients {}",
+    "folders": "in the folders {}",
+    "tools": "with the tools {}",
+    "above_notes": "of more than {} notes and other files",
+    "above_bytes": "of more than {} bytes",
+}
+
+
+def describe(loaded: LoadedPolicy) -> list[str]:
+    """Return the policy's rules in words, one line each."""
+    policy, rules = loaded.policy, loaded.paths
+    lines = ["nothing is changed"] if policy.read_only else []
+    if rules is not None:
+        lines += [f"{kind}: {', '.join(texts)}" for kind, texts in rules.patterns.items()]
+        lines += [] if rules.follows_links else ["links to files and folders lead nowhere"]
+        lines += ["notes may be private by their text"] if rules.privacy is not None else []
+    if loaded.note_bytes < MAX_NOTE_BYTES:
+        lines.append(f"notes have at most {loaded.note_bytes} bytes")
+    if loaded.attachment_bytes < MAX_ATTACHMENT_BYTES:
+        lines.append(f"attachments have at most {loaded.attachment_bytes} bytes")
+    lines += [] if policy.tools is None else [f"tools: {_rules_text(policy.tools)}"]
+    for name, tools in policy.clients.items():
+        who = "any other client" if name == EVERY_OTHER_CLIENT else f"client {name!r}"
+        lines.append(f"tools for {who}, too: {_rules_text(tools)}")
+    for number, rule in enumerate(() if loaded.review is None else loaded.review.rules, 1):
+        met = [
+            _CONDITIONS[key].format(", ".join(value) if isinstance(value, tuple) else value)
+            for key, value in rule._asdict().items()
+            if key != "mode" and value is not None
+        ]
+        what = "ask about" if rule.mode == "ask" else rule.mode
+        lines.append(f"review {number}: {what} {' '.join(['changes', ' and '.join(met)]) if met else 'all changes'}")
+    return [
+        *lines,
+        *([f"attachments may come from {', '.join(policy.attachment_hosts)}"] if policy.attachment_hosts else []),
+        f"tools may connect to {', '.join(policy.hosts)}" if policy.hosts else "no tool may connect anywhere",
+    ]
+
+
+def explain_tool(
+    loaded: LoadedPolicy, tool: str, annotations: Mapping[str, Any], client: str, principal: str = ""
+) -> Reason:
+    """Return whether a client may use a tool, and why. The client is named as in ``Policy.rules_for``."""
+    policy = loaded.policy
+    if policy.forbids_changes_of(tool, annotations):
+        return Reason(False, "it changes notes, and read_only is true")
+    own = [("[tools]", policy.tools)] if policy.tools is not None else []
+    own += [(_table_of(loaded, rules), rules) for rules in policy.rules_for(client, principal)]
+    for table, rules in own:
+        if not rules.allows(tool):
+            why = (
+                "denies it"
+                if rules.allow is None or ToolRules(rules.allow).allows(tool)
+                else "does not name it in allow"
+            )
+            return Reason(False, f"{table} {why}")
+    return Reason(True, _ALLOWED)
+
+
+def explain_path(loaded: LoadedPolicy, path: str, *, changes: bool) -> Reason:
+    """Return whether a file may be seen, or changed, and why."""
+    rules = loaded.paths
+    if rules is None:
+        return Reason(True, _ALLOWED)
+    return rules.explain_changing(path) if changes else rules.explain_seeing(path)
+
+
+def to_text(loaded: LoadedPolicy, reason: Reason) -> str:
+    """Return the reason with its rule, and the file and line of the rule."""
+    rule = reason.rule
+    return reason.text if rule is None else f'{reason.text}: {rule.kind} has "{rule.text}" ({loaded.path}:{rule.line})'
+
+
+def _table_of(loaded: LoadedPolicy, rules: ToolRules) -> str:
+    return next(f'[clients."{name}"]' for name, each in loaded.policy.clients.items() if each is rules)
+
+
+def _rules_text(rules: ToolRules) -> str:
+    allowed = "all" if rules.allow is None else ", ".join(rules.allow) or "none"
+    return f"{allowed}, but not {', '.join(rules.deny)}" if rules.deny else allowed

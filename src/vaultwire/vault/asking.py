@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.search.asked_words import Word
 from vaultwire.vault.search.languages import LANGUAGES, Language
-from vaultwire.vault.search.query import And, Expression, Or, Query
+from vaultwire.vault.search.query import And, Expression, Or, Query, Word
 from vaultwire.vault.search.questions import Question, sought
-from vaultwire.vault.search.rarity import rarity
 from vaultwire.vault.search.terms import Text
+from vaultwire.vault.search.text_forms import rarity
 from vaultwire.vault.search_help import SearchHelp
 from vaultwire.vault.value_types import Found, Hit, Progress, VaultPath
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
-from vaultwire.markdown.base_files import Kind, NotABaseError, base_edits
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
-from vaultwire.markdown.link_spans import LinkSpan
+from vaultwire.markdown.link_spans import Kind, LinkSpan, NotABaseError, base_edits
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import fold, is_base, is_canvas, is_note, lies_in
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.port import Index

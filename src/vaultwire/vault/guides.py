@@ -28,7 +28,7 @@ _MAX_BYTES = 200_000
 
 def find_guide(files: Files, folder: str) -> tuple[VaultPath, str] | None:
     """Return path and text of the guide in a folder, ``""`` for the vault's own; None if none can be read at once."""
-    from vaultwire.vault.disk.note_text import plain_text  # noqa: PLC0415 - see the head, here and below
+    from vaultwire.vault.disk.contents import plain_text  # noqa: PLC0415 - see the head, here and below
     from vaultwire.vault.value_types import VaultPath  # noqa: PLC0415
 
     for name in NAMES:

@@ -235,7 +235,7 @@ class LinkGraph:
             raise VaultError(
                 INVALID_ARGUMENTS,
                 f"{path} takes no part in the graph: the vault's rules exclude it (Obsidian's \"Excluded files\"). "
-                "list_links and list_backlinks show its own links.",
+                "list_links shows its own links.",
                 path=path,
             )
         return number

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.days import Days, days_between, parse_day_range, parse_days
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import BASE_SUFFIX, CANVAS_SUFFIX, fold, is_note, lies_in, parse_set_folder
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -288,7 +288,7 @@ class Overview:
 
         Raises VaultError (INVALID_ARGUMENTS).
         """
-        from vaultwire.vault.settings.periodic_notes import has_iso_weeks  # noqa: PLC0415 - as below
+        from vaultwire.vault.settings.obsidian_settings import has_iso_weeks  # noqa: PLC0415 - as below
 
         return parse_days(text, self._bench.now().date(), iso_weeks=has_iso_weeks(self._settings.get()))
 
@@ -298,26 +298,26 @@ class Overview:
         ``when`` is as for ``parse_days``. ``core``: only the settings of the core plugin count. Raises VaultError:
         INVALID_ARGUMENTS for what is not a date, and as ``periodic_note_path`` does if the settings are invalid.
         """
-        from vaultwire.vault.settings import periodic_notes  # noqa: PLC0415 - only periodic notes need it
+        from vaultwire.vault.settings import obsidian_settings  # noqa: PLC0415 - only periodic notes need it
 
         settings = self._settings.get()
         if core:
             settings = settings._replace(periodic_notes={})
         wanted = self.parse_days(when)
-        path, exists = self._files.spell(periodic_notes.periodic_note_path(settings, wanted))
+        path, exists = self._files.spell(obsidian_settings.periodic_note_path(settings, wanted))
         others = [
             (its_days.first, other)
             for other in self._index.paths(progress)
             # All of them are equally deep in folders. To parse every note's path in a large vault would take a second.
             if other.count("/") == path.count("/")
             and is_note(other)
-            and (its_days := periodic_notes.days_of_note(settings, wanted.period, other))
+            and (its_days := obsidian_settings.days_of_note(settings, wanted.period, other))
         ]
         previous = max((each for each in others if each[0] < wanted.first), default=(None, None))
         following = min((each for each in others if each[0] > wanted.first), default=(None, None))
         template = None
         try:
-            if named := periodic_notes.periodic_template_path(settings, wanted.period):
+            if named := obsidian_settings.periodic_template_path(settings, wanted.period):
                 spelt, is_there = self._files.spell(named)
                 template = spelt if is_there else None
         except VaultError:  # the settings name no note of the vault
@@ -330,7 +330,7 @@ class Overview:
         ``when`` is as for ``days_between`` or ``parse_days``. Raises VaultError as these and ``periodic_note_path`` do, and
         INVALID_ARGUMENTS with ``most`` in its details for more than a year.
         """
-        from vaultwire.vault.settings.periodic_notes import periodic_note_path  # noqa: PLC0415 - as above
+        from vaultwire.vault.settings.obsidian_settings import periodic_note_path  # noqa: PLC0415 - as above
 
         wanted = days_between(when, self.parse_days) or self.parse_days(when)
         length = (wanted.last - wanted.first).days + 1

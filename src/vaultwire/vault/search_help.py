@@ -11,13 +11,11 @@ from typing import NamedTuple
 
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.search.filters import NoteFilter
-from vaultwire.vault.search.plain_words import PlainWords, plain_words
-from vaultwire.vault.search.query import Query
-from vaultwire.vault.search.query_hints import query_hints
-from vaultwire.vault.search.rarity import rarity
-from vaultwire.vault.search.searchable import searchable_name
+from vaultwire.vault.search.note_parts import searchable_name
+from vaultwire.vault.search.query import Query, query_hints
+from vaultwire.vault.search.questions import PlainWords, plain_words
 from vaultwire.vault.search.terms import Text
-from vaultwire.vault.search.text_forms import fold_case
+from vaultwire.vault.search.text_forms import fold_case, rarity
 from vaultwire.vault.value_types import Found, Hit, Progress, VaultPath
 
 # Of so many notes with some of the words: the best by the index's own order.

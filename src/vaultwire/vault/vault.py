@@ -13,9 +13,8 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Link, Span
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.caller import Caller
-from vaultwire.vault.disk.etags import etag_of
+from vaultwire.vault.disk.contents import etag_of, first_invalid_byte, plain_text
 from vaultwire.vault.disk.files import FileBytes
-from vaultwire.vault.disk.note_text import first_invalid_byte, plain_text
 from vaultwire.vault.disk.paths import is_note, parse_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
@@ -33,8 +32,8 @@ from vaultwire.vault.links.note_lookup import (
 from vaultwire.vault.links.sections import line_count, line_span, parse_structure, section_span
 from vaultwire.vault.listed import ItemKeys, Listed
 from vaultwire.vault.overview import Overview
-from vaultwire.vault.search.plain_words import without_sentence_marks
 from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.search.questions import without_sentence_marks
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import (
     NO_PROGRESS,

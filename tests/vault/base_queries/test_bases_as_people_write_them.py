@@ -9,7 +9,7 @@ import pytest
 
 from support.vaults import open_vault, write_vault
 from vaultwire.bases.comparing import shown_text
-from vaultwire.vault.base_queries.results import BaseResult, BaseSource
+from vaultwire.vault.base_queries.running import BaseResult, BaseSource
 from vaultwire.vault.vault import Vault
 
 _VAULT = """

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
-from vaultwire.vault.base_queries.from_search import filter_of
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.running import BaseSource
+from vaultwire.vault.base_queries.sources import filter_of
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.vault import Vault
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from support.bases import recorded, recorded_row
 from support.calls import call
 from support.vaults import open_vault
-from vaultwire.bases.base_file import read_expression
-from vaultwire.bases.errors import MOST_ROW_BYTES
+from vaultwire.bases.base import read_expression
 from vaultwire.bases.evaluation import evaluate
 from vaultwire.bases.row import Query, Row
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.bases.values import MOST_ROW_BYTES
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.errors import TOO_LARGE, VaultError
 from vaultwire.vault.vault import Vault
 

@@ -14,15 +14,12 @@ from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
 from vaultwire.app.engine import open_index, open_settings
-from vaultwire.bases.base_file import read_base, read_expression
+from vaultwire.bases.base import read_base, read_expression
 from vaultwire.trust.limits import MAX_NOTE_BYTES
-from vaultwire.vault.base_queries.bases import Bases, find_view
+from vaultwire.vault.base_queries.bases import Bases, OneProperty, RememberedResults, find_view
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.narrowing import Plan, narrowed
-from vaultwire.vault.base_queries.one_property import OneProperty
-from vaultwire.vault.base_queries.remembered_results import RememberedResults
-from vaultwire.vault.base_queries.results import BaseSource
-from vaultwire.vault.base_queries.running import ViewQuery
+from vaultwire.vault.base_queries.running import BaseSource, ViewQuery
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.rows import Every, HasProperty, HasValue, Tagged
 from vaultwire.vault.value_types import NO_PROGRESS

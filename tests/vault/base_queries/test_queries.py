@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.bases.texts import text_of
-from vaultwire.bases.values import Date, ErrorValue, File, Link
-from vaultwire.trust.policy_paths import PathRules, Rule
-from vaultwire.vault.base_queries.results import BaseResult, BaseSource, Column
+from vaultwire.bases.values import Date, ErrorValue, File, Link, text_of
+from vaultwire.trust.policy_rules import PathRules, Rule
+from vaultwire.vault.base_queries.running import BaseResult, BaseSource, Column
 from vaultwire.vault.errors import Stopped, VaultError
 from vaultwire.vault.value_types import NoProgress
 from vaultwire.vault.vault import Vault

@@ -8,7 +8,7 @@ import pytest
 
 from support.vaults import open_vault, write_vault
 from vaultwire.bases.base_blocks import base_blocks
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.errors import VaultError
 
 _VAULT = """

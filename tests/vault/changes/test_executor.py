@@ -22,7 +22,7 @@ from support.renaming import around_calls, nothing, without_exchange
 from support.vaults import open_vault, vault_over, write_vault
 from vaultwire.vault.changes.change import Author, FileChange, Move, Step, Write
 from vaultwire.vault.changes.executor import Changes
-from vaultwire.vault.disk import atomic_rename
+from vaultwire.vault.disk import file_operations
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
@@ -217,11 +217,11 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str, number: int, at: int) ->
 
 def failing_rename(monkeypatch: pytest.MonkeyPatch, number: int, at: int) -> None:
     """Have the system's own rename fail at its n-th call, once."""
-    real = atomic_rename.system_rename()
+    real = file_operations.system_rename()
     assert real is not None
     calls = iter(range(at, -1_000_000, -1))
     monkeypatch.setattr(
-        atomic_rename, "system_rename", lambda: lambda *args: number if next(calls) == 0 else real(*args)
+        file_operations, "system_rename", lambda: lambda *args: number if next(calls) == 0 else real(*args)
     )
 
 
@@ -238,7 +238,7 @@ def test_a_change_that_fails_half_way_is_taken_back(
 ) -> None:
     if not has_exchange:
         without_exchange(monkeypatch)
-    elif atomic_rename.system_rename() is None:
+    elif file_operations.system_rename() is None:
         pytest.skip("this system has no rename of its own")
     before = tree(root)
     steps: list[Step] = [

@@ -20,7 +20,7 @@ from vaultwire.vault.errors import STALE_EDIT, Stopped, VaultError
 from vaultwire.vault.plans import context
 from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, VaultPath
 
-AUTHOR = Author("someone", "rename_property")
+AUTHOR = Author("someone", "rename")
 NOTES = 150
 
 

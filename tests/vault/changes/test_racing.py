@@ -17,7 +17,7 @@ from support.refusals import refusal
 from support.renaming import around_calls, nothing, without_exchange
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.changes.change import Write
-from vaultwire.vault.disk import atomic_rename
+from vaultwire.vault.disk import file_operations
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX
 from vaultwire.vault.errors import FILE_NOT_FOUND, NOTE_EXISTS, STALE_EDIT, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS
@@ -118,7 +118,7 @@ def test_what_another_program_saves_in_the_middle_of_a_change_is_never_lost(
 ) -> None:
     if not has_exchange:
         without_exchange(monkeypatch)
-    elif atomic_rename.system_rename() is None:
+    elif file_operations.system_rename() is None:
         pytest.skip("this system has no rename of its own")
     # Where nothing tells that a program has the note open, what it writes once that has no name any more is lost.
     names = ["replace"] if how == "held open" and sys.platform != "linux" else CALLS
@@ -143,7 +143,7 @@ def test_what_another_program_saves_in_the_middle_of_a_change_is_never_lost(
 def test_a_file_system_that_refuses_these_renames_is_written_the_plain_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setattr(atomic_rename, "system_rename", lambda: lambda *_: number)
+    monkeypatch.setattr(file_operations, "system_rename", lambda: lambda *_: number)
     for name, change in CHANGES.items():
         root = tmp_path / name
         change(open_vault(write_vault(root, VAULT)))

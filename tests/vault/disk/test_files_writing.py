@@ -19,7 +19,7 @@ from support.vaults import is_in, new_state, open_vault, snapshot, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.changes.executor import Changes
-from vaultwire.vault.disk import atomic_rename
+from vaultwire.vault.disk import file_operations
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, Files
 from vaultwire.vault.errors import (
     INVALID_ARGUMENTS,
@@ -56,10 +56,10 @@ def _record(monkeypatch: pytest.MonkeyPatch, root: Path, *names: str) -> list[tu
 
     for name in names:
         monkeypatch.setattr(os, name, recorded(name, getattr(os, name)))
-    rename = atomic_rename.system_rename()
+    rename = file_operations.system_rename()
     if rename is not None:
         own = recorded("rename", rename)
-        monkeypatch.setattr(atomic_rename, "system_rename", lambda: own)
+        monkeypatch.setattr(file_operations, "system_rename", lambda: own)
     return calls
 
 

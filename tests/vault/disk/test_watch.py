@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from support.vaults import write_vault
-from vaultwire.vault.disk.mounts import file_system_of, reports_all_changes
+from vaultwire.vault.disk.file_operations import file_system_of, reports_all_changes
 from vaultwire.vault.disk.watch import EVERYTHING, NO_CHANGES, Changes, Unwatchable, Watch
 
 # For one report. Generous: a busy machine must not fail a test, and no test waits for it unless something is missing.

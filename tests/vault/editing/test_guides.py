@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from support.calls import call
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.disk.placeholders import is_placeholder
 from vaultwire.vault.guides import MAX_HEAD, NAMES, quoted_head, read_root_guide
@@ -71,7 +71,7 @@ def test_a_folder_inside_one_with_a_guide_has_that_guide(vault: Vault) -> None:
 
 
 def test_moving_a_note_into_a_folder_is_a_change_there(vault: Vault) -> None:
-    assert RULE in said(vault, "move_note", path="Start", to="Projects/Start.md")
+    assert RULE in said(vault, "move_notes", paths=["Start"], to="Projects/Start.md")
 
 
 def test_what_is_only_shown_or_deleted_or_is_the_guide_itself_returns_none(vault: Vault) -> None:
@@ -86,7 +86,7 @@ def test_what_is_only_shown_or_deleted_or_is_the_guide_itself_returns_none(vault
 def test_a_change_in_many_folders_returns_few_guides(tmp_path: Path) -> None:
     notes = "".join(f"=== F{number}/AGENTS.md\nRule.\n=== F{number}/Note.md\n#work\n" for number in range(5))
     vault = open_vault(write_vault(tmp_path / "vault", notes))
-    assert said(vault, "rename_tag", old="work", new="job").count("own guide") == 2
+    assert said(vault, "rename", what="tag", old="work", new="job").count("own guide") == 2
 
 
 def test_only_the_head_of_a_long_guide_is_returned(tmp_path: Path) -> None:

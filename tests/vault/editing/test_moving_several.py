@@ -10,7 +10,7 @@ import pytest
 from support.killing import tree
 from support.refusals import refusal, refused
 from support.vaults import open_vault, write_vault
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOT_READ, NOTE_EXISTS, POLICY_DENIED
 from vaultwire.vault.value_types import NO_PROGRESS, Confirmation, NoProgress
 from vaultwire.vault.vault import Vault

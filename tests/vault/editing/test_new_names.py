@@ -75,10 +75,10 @@ MOVES = [
 def test_a_move_means_what_people_mean(root: Path, source: str, to: str, expected: str) -> None:
     vault, before = open_vault(root), snapshot(root)
     if "/" not in expected and expected.isupper():
-        assert refusal(vault, "move_note", path=source, to=to)[0] == expected
+        assert refusal(vault, "move_notes", paths=[source], to=to)[0] == expected
         assert snapshot(root) == before
         return
-    outcome = call(vault, "move_note", path=source, to=to)
+    outcome = call(vault, "move_notes", paths=[source], to=to)
     assert outcome.data["path"] == expected
     assert expected in outcome.texts[0]
     after = set(snapshot(root))
@@ -91,7 +91,7 @@ def test_a_move_means_what_people_mean(root: Path, source: str, to: str, expecte
 
 
 def test_a_name_that_a_folder_has_is_refused_with_both_ways_to_say_it(root: Path) -> None:
-    message = refusal(open_vault(root), "move_note", path="Budget 2026", to="Archive")[1]
+    message = refusal(open_vault(root), "move_notes", paths=["Budget 2026"], to="Archive")[1]
     assert ("'Archive/'" in message, "'Archive.md'" in message) == (True, True)
 
 
@@ -157,7 +157,7 @@ def test_a_tool_that_changes_a_note_takes_no_part_for_the_whole(root: Path) -> N
         ("delete_note", {"path": "[[Home#Part]]"}),
         ("delete_note", {"path": "Home#^block"}),
         ("write_note", {"path": "Home#Part", "content": "x", "mode": "append"}),
-        ("move_note", {"path": "Home#Part", "to": "x"}),
+        ("move_notes", {"paths": ["Home#Part"], "to": "x"}),
         ("merge_notes", {"source": "Home#Part", "target": "Old"}),
         ("edit_note", {"path": "[[Home#Part]]", "edits": [{"action": "append", "content": "x"}]}),
     ):

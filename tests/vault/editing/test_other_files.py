@@ -12,7 +12,7 @@ import pytest
 from support.calls import call, refusal
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.obsidian.files_backend import FilesBackend
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import NOT_READ, NOTE_EXISTS, POLICY_DENIED
 from vaultwire.vault.value_types import NO_PROGRESS
@@ -46,14 +46,18 @@ def careful(root: Path) -> Vault:
 
 CHANGES: list[tuple[str, dict[str, Any], str]] = [
     # a tool, its arguments, and how its errors begin
-    ("move_note", {"path": "Website", "to": "Site"}, "Moving 'Projects/Website.md' to 'Projects/Site.md' also edits"),
-    ("move_note", {"path": "Projects/", "to": "Old/"}, "Moving 'Projects' to 'Old' also edits"),
-    ("create_note", {"path": "Inbox/Website"}, "Making 'Inbox/Website.md' also edits"),
-    ("rename_tag", {"old": "web", "new": "net"}, "Renaming #web to #net also edits"),
-    ("rename_property", {"old": "due", "new": "until"}, "Renaming the property 'due' to 'until' also edits"),
     (
-        "rename_heading",
-        {"path": "Website", "heading": "Plan", "to": "Goal"},
+        "move_notes",
+        {"paths": ["Website"], "to": "Site"},
+        "Moving 'Projects/Website.md' to 'Projects/Site.md' also edits",
+    ),
+    ("move_notes", {"paths": ["Projects/"], "to": "Old/"}, "Moving 'Projects' to 'Old' also edits"),
+    ("create_note", {"path": "Inbox/Website"}, "Making 'Inbox/Website.md' also edits"),
+    ("rename", {"what": "tag", "old": "web", "new": "net"}, "Renaming #web to #net also edits"),
+    ("rename", {"what": "property", "old": "due", "new": "until"}, "Renaming the property 'due' to 'until' also edits"),
+    (
+        "rename",
+        {"what": "heading", "path": "Website", "old": "Plan", "new": "Goal"},
         "Renaming 'Plan' of 'Projects/Website.md'",
     ),
 ]
@@ -65,7 +69,7 @@ def test_a_dry_run_shows_what_is_edited_and_then_the_same_change_may_be_made(
 ) -> None:
     before = snapshot(root)
     vault = careful(root)
-    if tool == "rename_heading":  # the note that is named must be read, whatever a dry run shows
+    if arguments.get("what") == "heading":  # the note that is named must be read, whatever a dry run shows
         assert refusal(vault, tool, **arguments, dry_run=True)[0] == NOT_READ
         call(vault, "read_note", path="Website")
     code, message = refusal(vault, tool, **arguments)
@@ -75,7 +79,7 @@ def test_a_dry_run_shows_what_is_edited_and_then_the_same_change_may_be_made(
     assert "Daily/00.md" in shown.texts[1]
     assert snapshot(root) == before
     # It counts for this change only, and for this caller only.
-    assert refusal(vault, "move_note", path="Website", to="Another")[0] == NOT_READ
+    assert refusal(vault, "move_notes", paths=["Website"], to="Another")[0] == NOT_READ
     assert refusal(careful(root), tool, **arguments)[0] == NOT_READ
     done = call(vault, tool, **arguments)
     assert done.data["file_count"] >= 20
@@ -88,8 +92,8 @@ def test_a_dry_run_shows_what_is_edited_and_then_the_same_change_may_be_made(
         return
     append = [{"action": "append", "content": "x"}]
     fresh = careful(root)
-    call(fresh, "undo_change", change=done.data["change"], dry_run=True)
-    call(fresh, "undo_change", change=done.data["change"])
+    call(fresh, "undo_changes", changes=[done.data["change"]], dry_run=True)
+    call(fresh, "undo_changes", changes=[done.data["change"]])
     assert snapshot(root) == before
     assert refusal(careful(root), "edit_note", path="Daily/00", edits=append)[0] == NOT_READ
 
@@ -122,7 +126,7 @@ def test_the_policy_says_of_the_named_file_no_more_than_before(root: Path) -> No
         message = refusal(open_vault(root, rules=rules), "create_note", path=path)[1]
         assert "also edits" not in message
     said = "The policy of this server does not allow to change 'Projects/Website.md'."
-    assert refusal(open_vault(root, rules=rules), "move_note", path="Website", to="Site")[1] == said
+    assert refusal(open_vault(root, rules=rules), "move_notes", paths=["Website"], to="Site")[1] == said
 
 
 def test_the_daily_note_takes_no_links_of_another_note_without_a_word(root: Path) -> None:

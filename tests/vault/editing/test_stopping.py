@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from support.costs import costs_of, steps_of
 from support.shapes import BASES, CANVASES, Shape, of_bytes
 from support.vaults import open_vault, snapshot
-from vaultwire.markdown import patches
-from vaultwire.markdown.base_files import NotABaseError, base_edits
-from vaultwire.markdown.bounds import MOST_MARKS, MOST_PROPERTIES
+from vaultwire.markdown import edits
 from vaultwire.markdown.canvas import NotACanvasError, canvas_edits, file_nodes
-from vaultwire.markdown.link_spans import NewLink
+from vaultwire.markdown.link_spans import NewLink, NotABaseError, base_edits
+from vaultwire.markdown.offsets import MOST_MARKS, MOST_PROPERTIES
 from vaultwire.markdown.tag_spans import rename_tag
 from vaultwire.vault.editing.revising import GivenProperty, apply_diff
 from vaultwire.vault.errors import Stopped, VaultError
@@ -325,7 +324,7 @@ def test_each_hunk_of_a_diff_asks(tmp_path: Path) -> None:
 )
 def test_lines_are_found_as_by_looking_at_each_place(lines: list[str], old: list[str]) -> None:
     places = [place for place in range(len(lines)) if lines[place : place + len(old)] == old]
-    assert patches._places_of(old, lines) == places
+    assert edits._places_of(old, lines) == places
 
 
 # ---------------------------------------------------------------------- the same as looking at each heading

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.changes.change import Author, Move, Write, edit_of
 from vaultwire.vault.changes.journal_segments import Retention
-from vaultwire.vault.disk import atomic_rename
+from vaultwire.vault.disk import file_operations
 from vaultwire.vault.errors import TOO_MANY_WAITING, VaultError
 from vaultwire.vault.holding.decisions import Decision, DecisionLog
 from vaultwire.vault.holding.proposals import ProposalStore, Room
@@ -103,7 +103,7 @@ def test_a_file_system_without_hard_links_and_exchange_keeps_proposals(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refused)
-    monkeypatch.setattr(atomic_rename, "system_rename", lambda: None)
+    monkeypatch.setattr(file_operations, "system_rename", lambda: None)
     one, other = ProposalStore(str(tmp_path)), ProposalStore(str(tmp_path))
     assert [store.add("write", AUTHOR, STEPS).id for store in (one, other, one)] == [1, 2, 3]
     assert [store.decide(2, "refused") for store in (one, other)] == [True, False]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.trust.review_rules import ReviewRule, ReviewRules
+from vaultwire.trust.policy_rules import ReviewRule, ReviewRules
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.holding.review_mode import Held
 from vaultwire.vault.value_types import NO_PROGRESS

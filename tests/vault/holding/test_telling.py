@@ -52,13 +52,13 @@ def test_a_client_with_a_key_hears_once_also_after_a_restart(root: Path, state: 
         said(server, phone, "edit_note", path="Plan", edits=EDITS)
     desk.decide("c1", "undo")
     with serve() as server:
-        assert NEWS not in said(server, other, "vault_stats")
+        assert NEWS not in said(server, other, "vault_overview")
         told = said(server, phone, "edit_note", path="Plan", edits=EDITS)
         assert told.count(NEWS) == 1
         assert "The person undid change 1" in told
-        assert NEWS not in said(server, phone, "vault_stats")
+        assert NEWS not in said(server, phone, "vault_overview")
     with serve() as server:
-        assert NEWS not in said(server, phone, "vault_stats")
+        assert NEWS not in said(server, phone, "vault_overview")
     sessions = {item["session"] for item in desk.items(client="phone (rest)")["items"]}
     assert len(sessions) == 2  # one for each start: the undo of a session is not that of all there ever was
 

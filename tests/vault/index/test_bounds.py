@@ -17,7 +17,7 @@ import pytest
 from support.costs import costs_of
 from support.shapes import NOTES, of_bytes
 from support.stores import open_stored
-from vaultwire.markdown import bounds
+from vaultwire.markdown import offsets
 from vaultwire.markdown.link_spans import link_spans
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.tag_spans import tag_spans
@@ -123,12 +123,12 @@ def test_a_note_of_10_mb_of_any_shape_takes_little_memory(tmp_path: Path, name: 
 
 # ---------------------------------------------------------------------- how far a note is looked into
 
-MARKS = bounds.MOST_MARKS
+MARKS = offsets.MOST_MARKS
 # Each begins as the one above it, and goes on with one mark too many: what stands there is not known.
 CUT = {
     "links": "[[n]]\n" * (MARKS // 2) + "[[beyond]] #beyond\n# Beyond\nneedle\n",
     "tags": "#t\n" * MARKS + "# Beyond\n[[beyond]] #beyond needle\n",
-    "lines": "x\n" * bounds.MOST_LINES + "# Beyond\n[[beyond]] #beyond needle\n" + "x " * (1 << 16),
+    "lines": "x\n" * offsets.MOST_LINES + "# Beyond\n[[beyond]] #beyond needle\n" + "x " * (1 << 16),
 }
 
 
@@ -150,7 +150,7 @@ def test_a_note_at_the_bounds_is_looked_into_to_its_end() -> None:
     text = "#t\n" * (MARKS - 1) + "#last\n"
     assert parse_note(text).problems == []
     assert parse_note(text).tags == ["t", "last"]
-    assert bounds.end_of_reading("x\n" * bounds.MOST_LINES) == 2 * bounds.MOST_LINES
+    assert offsets.end_of_reading("x\n" * offsets.MOST_LINES) == 2 * offsets.MOST_LINES
 
 
 def test_all_that_reads_a_note_reads_it_as_far() -> None:
@@ -164,7 +164,7 @@ def test_no_section_goes_on_where_a_note_was_not_looked_into() -> None:
     """Replacing it would replace headings that nobody saw."""
     text = "# First\n" + "[[n]]\n" * MARKS + "# Unseen\ntext\n"
     built = parse_structure(VaultPath("a.md"), text)
-    end = bounds.end_of_reading(text)
+    end = offsets.end_of_reading(text)
     assert section_span(built, "First").last == text.count("\n", 0, end) < MARKS
     assert built.lines == MARKS + 3
 
@@ -180,7 +180,7 @@ def test_a_note_that_was_not_looked_into_to_its_end_may_be_private_there() -> No
 
 
 def test_more_frontmatter_than_is_read_is_told_of_and_is_no_text() -> None:
-    inside = "a: b\n" * (bounds.MOST_PROPERTIES // 5 + 1)
+    inside = "a: b\n" * (offsets.MOST_PROPERTIES // 5 + 1)
     note = parse_note(f"---\n{inside}---\n# Text\n")
     assert note.frontmatter.values == {}
     assert [heading.text for heading in note.headings] == ["Text"]
@@ -215,11 +215,11 @@ def test_tags_that_differ_beyond_the_bounds_are_one() -> None:
 
 
 def test_tags_above_others_are_bounded_in_all() -> None:
-    tags = [f"t{number}/" + "/".join("abcdefgh") for number in range(bounds.MOST_ABOVE)]
-    found = list(bounds.tags_and_above(tags))
+    tags = [f"t{number}/" + "/".join("abcdefgh") for number in range(offsets.MOST_ABOVE)]
+    found = list(offsets.tags_and_above(tags))
     assert set(tags) <= set(found)
-    assert len(found) <= len(tags) + bounds.MOST_ABOVE + 8
-    assert list(bounds.tags_and_above(["a", "b/c/d"])) == ["a", "b", "b/c", "b/c/d"]
+    assert len(found) <= len(tags) + offsets.MOST_ABOVE + 8
+    assert list(offsets.tags_and_above(["a", "b/c/d"])) == ["a", "b", "b/c", "b/c/d"]
 
 
 # ---------------------------------------------------------------------- what one note does to the others

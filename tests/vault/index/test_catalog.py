@@ -20,7 +20,7 @@ from vaultwire.vault.index.store.note_finder import NoteNames
 from vaultwire.vault.index.store.schema import INDEXES, UNREAD, Facts, Record
 from vaultwire.vault.index.store.updater import must_be_read
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter
-from vaultwire.vault.search.searchable import is_searchable
+from vaultwire.vault.search.note_parts import is_searchable
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 

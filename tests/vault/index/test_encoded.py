@@ -18,8 +18,8 @@ from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.search_plan import BODY, HAS_ENCODED, KIND
 from vaultwire.vault.index.store.text_index import TextIndex, to_fields
 from vaultwire.vault.search.matching import Matcher
+from vaultwire.vault.search.note_parts import searchable_text
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.search.searchable import searchable_text
 from vaultwire.vault.value_types import NO_PROGRESS
 
 BYTES = random.Random(15).randbytes(9000)

@@ -8,8 +8,8 @@ import pytest
 
 from support.vaults import open_vault
 from vaultwire.vault.search.matching import Matcher
+from vaultwire.vault.search.note_parts import searchable_text
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.search.searchable import searchable_text
 from vaultwire.vault.vault import Vault
 
 # What is written is compared, not the value that YAML makes of it.

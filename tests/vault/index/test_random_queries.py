@@ -15,8 +15,8 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.search.matching import Match, Matcher
+from vaultwire.vault.search.note_parts import searchable_text
 from vaultwire.vault.search.query import Query, parse_query
-from vaultwire.vault.search.searchable import searchable_text
 from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.vault import Vault
 

@@ -11,8 +11,7 @@ import pytest
 from support.vaults import write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.trust.limits import MAX_NOTE_BYTES
-from vaultwire.vault.disk.creation_time import created_ns
-from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.files import Files, created_ns
 from vaultwire.vault.index.rows import (
     AnyOf,
     AsksFor,

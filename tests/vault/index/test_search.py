@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.memory_text import MemoryText
 from vaultwire.markdown.parse import parse_note
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.search_plan import Vocabularies, as_written, make_plan

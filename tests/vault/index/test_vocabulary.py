@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.search_plan import AnyOf, AnyWord, Boosted, Vocabularies, make_plan
 from vaultwire.vault.index.store.tokenizer import words_of
-from vaultwire.vault.index.store.vocabulary import Stored, Vocabulary
+from vaultwire.vault.index.store.vocabulary import Vocabulary, stored_form
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
 
@@ -28,7 +28,7 @@ def test_words_that_hold_a_text_are_found_each_once(stored: list[set[str]], adde
     vocabulary = Vocabulary()
     for words in stored:
         vocabulary.add(words)
-        vocabulary = Vocabulary(vocabulary.stored)
+        vocabulary = Vocabulary(stored_form(vocabulary.words))
     vocabulary.add(added)
     known = set[str]().union(*stored, added)
     for bare in {strip_diacritics(word) for word in words_of(fold_case(sought))} - {""}:
@@ -39,36 +39,6 @@ def test_words_that_hold_a_text_are_found_each_once(stored: list[set[str]], adde
         assert sorted(vocabulary.spellings(bare)) == sorted(
             word for word in known if word != bare and strip_diacritics(word) == bare
         )
-
-
-def test_a_text_is_looked_up_by_its_rarest_characters() -> None:
-    words = {f"word{number:03}" for number in range(500)}
-    vocabulary = Vocabulary()
-    vocabulary.add({*words, "wordxyl", "xylophone"})
-    stored = vocabulary.stored
-    assert sorted(Vocabulary(stored).containing("xyl")) == ["wordxyl", "xylophone"]
-    assert Vocabulary(stored).containing("wordx") == ["wordxyl"]
-    assert Vocabulary(stored).containing("wordq") == []
-    # It is the index that says so: nobody looks through the words.
-    altered = stored._replace(texts=stored.texts.replace("wordxyl", "wordxzl"))
-    assert sorted(Vocabulary(altered).containing("xyl")) == ["wordxzl", "xylophone"]
-
-
-def test_an_index_takes_few_bytes() -> None:
-    """Four for each character but one of a word, and for each three that there are."""
-    vocabulary = Vocabulary()
-    vocabulary.add({"banana"})  # ban ana nan ana, and na with its end
-    stored = vocabulary.stored
-    assert len(stored.places) == 4 * (5 + 5 + 1)  # places, where each key's begin and end, and none of an empty string
-    assert Vocabulary(stored).containing("ana") == Vocabulary(stored).containing("na") == ["banana"]
-    assert Vocabulary(stored).stored == stored
-
-
-def test_words_stored_without_an_index_are_found() -> None:
-    vocabulary = Vocabulary(Stored("banana\x00\x00ete\tété\x00", b""))
-    assert vocabulary.containing("nan") == ["banana"]
-    assert vocabulary.containing("et") == ["été"]
-    assert Vocabulary(vocabulary.stored).containing("ete") == ["été"]
 
 
 @given(words=st.permutations(["redder", "redden", "redone", "reddest", "red", "redeem", "redhot"]))

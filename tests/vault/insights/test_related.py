@@ -7,7 +7,7 @@ from pathlib import Path
 from support.memory_text import MemoryText
 from support.stores import open_stored
 from support.vaults import open_vault, write_vault
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.insights.related import Related
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.insights.similar_notes import SimilarNotes, similar_names

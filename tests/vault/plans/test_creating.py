@@ -92,7 +92,7 @@ def written(planned: FilePlan) -> tuple[bytes | None, bytes | None]:
     """Return what the file holds before and after the one step there is."""
     (step,) = planned.steps
     assert isinstance(step, Write)
-    assert step.path == planned.path
+    assert step.path == planned.target
     return step.before, step.after
 
 
@@ -133,7 +133,7 @@ def test_a_new_note_goes_where_the_settings_say(
 ) -> None:
     files = files_of(tmp_path, "=== Work/Log.md\n=== Odd? folder/x.md\n=== Log.md\n=== A/B.md\n")
     planned = create(files, settings, name, "text", beside=beside or "")
-    assert (planned.path, planned.is_new) == (path, True)
+    assert (planned.target, planned.is_new) == (path, True)
     assert written(planned) == (None, b"text")
 
 
@@ -179,7 +179,7 @@ def test_a_name_that_is_taken_gets_the_first_free_number(
 ) -> None:
     files = files_of(tmp_path, "".join(f"=== {each}\n" for each in there))
     planned = create(files, Settings(), name, "{{title}}", on_collision="number")
-    assert planned.path == path
+    assert planned.target == path
 
 
 def test_two_notes_that_differ_in_case_only_are_told_apart_by_nobody(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_a_name_that_does_not_travel_is_refused_with_one_that_does(
     message = refusal(lambda: create(files, Settings(), name, ""), code)
     assert told in message
     assert message.endswith(f"A name that would do: {suggested!r}.")
-    assert create(files, Settings(), suggested, "").path == f"{suggested.removesuffix('.md')}.md"
+    assert create(files, Settings(), suggested, "").target == f"{suggested.removesuffix('.md')}.md"
 
 
 NO_NOTES = [
@@ -263,7 +263,7 @@ def test_a_folder_set_wrongly_is_named_with_its_setting(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["C# notes", "a [b]", "x^2"])
 def test_a_name_that_links_cannot_name_is_taken_with_a_notice(tmp_path: Path, name: str) -> None:
     planned = create(files_of(tmp_path), Settings(), name, "")
-    assert planned.path == f"{name}.md"
+    assert planned.target == f"{name}.md"
     assert "Links cannot name" in planned.notices[0]
 
 
@@ -352,7 +352,7 @@ def test_lines_are_added_to_the_days_note(tmp_path: Path, vault: str, heading: s
     files = files_of(tmp_path, vault)
     planned = append_daily(files, Settings(), DAY, "- new", heading=heading)
     before = (tmp_path / "2024-01-08.md").read_bytes() if vault else None
-    assert planned.path == "2024-01-08.md"
+    assert planned.target == "2024-01-08.md"
     assert written(planned) == (before, text.encode())
     assert planned.is_new == (not vault)
 
@@ -361,7 +361,7 @@ def test_a_new_daily_note_is_made_from_its_template_with_the_days_date(tmp_path:
     files = files_of(tmp_path, "=== T/Daily.md\n# {{date:dddd}} {{title}}\n{{date}} {{time}}\n## Log\n## End\n")
     settings = Settings(daily_folder="Journal", daily_format="YYYY/DD.MM", daily_template="T/Daily")
     planned = append_daily(files, settings, DAY, "- new", heading="Log")
-    assert planned.path == "Journal/2024/08.01.md"
+    assert planned.target == "Journal/2024/08.01.md"
     assert written(planned) == (None, b"# Monday 08.01\n2024-01-08 21:07\n## Log\n- new\n## End\n")
     assert planned.notices == []
 
@@ -379,7 +379,7 @@ def test_the_days_note_is_found_whatever_its_case(tmp_path: Path) -> None:
     files = files_of(tmp_path, "=== journal/2024-Jan-08.md\nold\n")
     settings = Settings(daily_folder="Journal", daily_format="YYYY-MMM-DD")
     planned = append_daily(files, settings, DAY, "- new")
-    assert planned.path == "journal/2024-Jan-08.md"
+    assert planned.target == "journal/2024-Jan-08.md"
 
 
 def test_a_daily_note_that_is_not_utf8_is_left_alone(tmp_path: Path) -> None:
@@ -421,7 +421,7 @@ def test_an_attachment_goes_where_the_settings_say(
     files = files_of(tmp_path, "=== Work/Log.md\n=== Log.md\n=== photo.png\n=== photo 1.png\n")
     settings = Settings(attachment_folder=setting)
     planned = attach(files, settings, name, PNG, beside=beside or "")
-    assert planned.path == path
+    assert planned.target == path
     assert written(planned) == (None, PNG)
     assert planned.link == f"![[{path.rpartition('/')[2]}]]"
 

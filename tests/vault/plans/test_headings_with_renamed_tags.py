@@ -14,7 +14,7 @@ import pytest
 from support.calls import attempt, call, refusal
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.toolkit.registry import Failure
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.vault import Vault
 
 VAULT = """
@@ -85,32 +85,32 @@ def contents(root: Path) -> dict[str, str]:
 def test_links_follow_headings_whose_tag_is_renamed(tmp_path: Path) -> None:
     before = snapshot(write_vault(tmp_path, VAULT))
     vault = open_vault(tmp_path)
-    planned = call(vault, "rename_tag", old="old", new="new", dry_run=True)
+    planned = call(vault, "rename", what="tag", old="old", new="new", dry_run=True)
     assert snapshot(tmp_path) == before
-    done = call(vault, "rename_tag", old="old", new="new")
+    done = call(vault, "rename", what="tag", old="old", new="new")
     assert contents(tmp_path) == AFTER
     assert done.data["notices"] == planned.data["notices"]
     assert "Rewrote 15 links to headings that hold the tag." in done.data["notices"]
     assert done.data["places"] == 7
-    call(vault, "undo_change", change=done.data["change"])
+    call(vault, "undo_changes", changes=[done.data["change"]])
     assert snapshot(tmp_path) == before
 
 
 def test_headings_without_the_tag_leave_other_files_unread(tmp_path: Path) -> None:
     write_vault(tmp_path, "=== Note.md\n## Plan #older\n#old\n=== In.md\n[[Note#Plan older]]\n=== bad.canvas\n{")
-    done = call(open_vault(tmp_path), "rename_tag", old="old", new="new")
+    done = call(open_vault(tmp_path), "rename", what="tag", old="old", new="new")
     assert (done.data["file_count"], done.data["notices"]) == (1, [])
 
 
 def test_a_canvas_that_cannot_be_understood_is_told_of(tmp_path: Path) -> None:
     write_vault(tmp_path, "=== Note.md\n## Plan #old\n=== bad.canvas\n{")
-    (notice,) = call(open_vault(tmp_path), "rename_tag", old="old", new="new").data["notices"]
+    (notice,) = call(open_vault(tmp_path), "rename", what="tag", old="old", new="new").data["notices"]
     assert notice.startswith("bad.canvas: links were not looked at")
 
 
 def test_a_heading_no_link_could_tell_from_another_keeps_all_as_it_is(tmp_path: Path) -> None:
     before = snapshot(write_vault(tmp_path, "=== Note.md\n## Plan #new\n## Plan #old\n=== In.md\n[[Note#Plan old]]\n"))
-    code, message = refusal(open_vault(tmp_path), "rename_tag", old="old", new="new")
+    code, message = refusal(open_vault(tmp_path), "rename", what="tag", old="old", new="new")
     assert code == "INVALID_ARGUMENTS"
     assert "line 2 of 'Note.md'" in message
     assert "Rename that heading first" in message
@@ -119,7 +119,7 @@ def test_a_heading_no_link_could_tell_from_another_keeps_all_as_it_is(tmp_path: 
 
 def test_a_merge_of_headings_that_nothing_links_to_is_no_matter(tmp_path: Path) -> None:
     write_vault(tmp_path, "=== Note.md\n## Plan #new\n## Plan #old\n=== In.md\n[[Note#Plan new]]\n")
-    call(open_vault(tmp_path), "rename_tag", old="old", new="new")
+    call(open_vault(tmp_path), "rename", what="tag", old="old", new="new")
     assert contents(tmp_path) == {"Note.md": "## Plan #new\n## Plan #new\n", "In.md": "[[Note#Plan new]]\n"}
 
 
@@ -128,7 +128,7 @@ def test_links_in_notes_that_may_not_be_seen_stay(tmp_path: Path) -> None:
         tmp_path, "=== Note.md\n## Plan #old\n=== Secret/In.md\n[[Note#Plan old]]\n=== In.md\n[[Note#Plan old]]\n"
     )
     vault = open_vault(tmp_path, rules=PathRules(deny=(Rule("deny", "Secret/", 1),)))
-    done = call(vault, "rename_tag", old="old", new="new")
+    done = call(vault, "rename", what="tag", old="old", new="new")
     assert done.data["notices"] == ["Rewrote 1 link to headings that hold the tag."]
     assert contents(tmp_path) == {
         "Note.md": "## Plan #new\n",
@@ -140,14 +140,14 @@ def test_links_in_notes_that_may_not_be_seen_stay(tmp_path: Path) -> None:
 def test_a_link_in_a_note_that_may_not_be_changed_keeps_all_as_it_is(tmp_path: Path) -> None:
     before = snapshot(write_vault(tmp_path, "=== Note.md\n## Plan #old\n=== Locked/In.md\n[[Note#Plan old]]\n"))
     vault = open_vault(tmp_path, rules=PathRules(write=(Rule("write", "/Note.md", 1),)))
-    assert refusal(vault, "rename_tag", old="old", new="new")[0] == "POLICY_DENIED"
+    assert refusal(vault, "rename", what="tag", old="old", new="new")[0] == "POLICY_DENIED"
     assert snapshot(tmp_path) == before
 
 
 def test_bytes_that_are_no_text_and_ends_of_lines_stay(tmp_path: Path) -> None:
     (tmp_path / "Note.md").write_bytes(b"\xef\xbb\xbf## Plan #old\r\n\xff [[#Plan old]]\r\n")
     (tmp_path / "In.md").write_bytes(b"\xef\xbb\xbf\xff\r\n[[Note#Plan old]] \xfe")
-    call(open_vault(tmp_path), "rename_tag", old="old", new="new")
+    call(open_vault(tmp_path), "rename", what="tag", old="old", new="new")
     assert (tmp_path / "Note.md").read_bytes() == b"\xef\xbb\xbf## Plan #new\r\n\xff [[#Plan new]]\r\n"
     assert (tmp_path / "In.md").read_bytes() == b"\xef\xbb\xbf\xff\r\n[[Note#Plan new]] \xfe"
 
@@ -263,14 +263,14 @@ def test_at_random_every_link_leads_to_the_heading_it_led_to(tmp_path: Path) -> 
         outcomes["renamed"] += 1
         outcomes["relinked"] += any("Rewrote" in notice for notice in outcome.data["notices"])
         if outcome.data.get("change"):
-            call(vault, "undo_change", change=outcome.data["change"])
+            call(vault, "undo_changes", changes=[outcome.data["change"]])
             assert snapshot(root) == before, said
     assert min(outcomes.values()) > 0, outcomes
 
 
 def attempted(vault: Vault, new: str) -> Any:
     """Rename #old; None where that is refused because no link could tell a heading from another, or no note has it."""
-    outcome = attempt(vault, "rename_tag", old="old", new=new)
+    outcome = attempt(vault, "rename", what="tag", old="old", new=new)
     if isinstance(outcome, Failure):
         if "no note has the tag" not in outcome.message and "no link could tell" not in outcome.message:
             pytest.fail(outcome.message)

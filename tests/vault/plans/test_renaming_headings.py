@@ -9,18 +9,18 @@ import pytest
 from support.memory_text import MemoryText
 from support.stores import open_stored
 from support.vaults import write_vault
-from vaultwire.markdown.bounds import MOST_MARKS
+from vaultwire.markdown.offsets import MOST_MARKS
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.renaming_headings import RenamePlan, plan_rename_block, plan_rename_heading
+from vaultwire.vault.plans.context import Plan, PlanContext
+from vaultwire.vault.plans.renaming_headings import plan_rename_block, plan_rename_heading
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import VaultPath
 
 
-def renamed(root: Path, path: str, old: str, new: str) -> RenamePlan:
+def renamed(root: Path, path: str, old: str, new: str) -> Plan:
     """Plan the rename of a heading, or with ``^`` of a block, and carry it out."""
     files = Files(str(root), MAX_NOTE_BYTES)
     index = open_stored(root, None, MemoryText, MAX_NOTE_BYTES)[1]
@@ -65,8 +65,7 @@ def test_a_heading_is_renamed(tmp_path: Path, before: str, after: str) -> None:
     note = "\ufeff# Top\r\ntext [[#Old part]]\r\n##   Old: part ##  \r\n[[Note#Old: part]]\r\n### Below\r\n^old"
     (tmp_path / "A/Note.md").write_bytes(note.encode())
     (tmp_path / "In.md").write_bytes(before.encode())
-    made = renamed(tmp_path, "A/Note.md", "Top#old part", "New: [part] #1")
-    assert (made.line, made.old, made.new) == (3, "##   Old: part ##  ", "##   New: [part] #1 ##  ")
+    renamed(tmp_path, "A/Note.md", "Top#old part", "New: [part] #1")
     assert (tmp_path / "In.md").read_bytes().decode() == after
     assert (tmp_path / "A/Note.md").read_bytes().decode() == (
         "\ufeff# Top\r\ntext [[#New [part] 1]]\r\n##   New: [part] #1 ##  \r\n[[Note#New [part] 1]]\r\n### Below\r\n^old"
@@ -76,8 +75,7 @@ def test_a_heading_is_renamed(tmp_path: Path, before: str, after: str) -> None:
 def test_an_underlined_heading_is_renamed_and_keeps_its_line(tmp_path: Path) -> None:
     write_vault(tmp_path, "=== In.md\n[[Note#Old]] [x](Note.md\n'#Old') [y](\nNote.md#Old)\n")
     (tmp_path / "Note.md").write_bytes(b"# Top\r\n  Old  \r\n======\r\ntext\r\n\r\n---\r\n")
-    made = renamed(tmp_path, "Note.md", "Old", "New name")
-    assert (made.line, made.old, made.new) == (2, "  Old  ", "  New name  ")
+    renamed(tmp_path, "Note.md", "Old", "New name")
     assert (tmp_path / "Note.md").read_bytes() == b"# Top\r\n  New name  \r\n======\r\ntext\r\n\r\n---\r\n"
     assert (tmp_path / "In.md").read_text() == "[[Note#New name]] [x](Note.md\n'#Old') [y](\nNote.md#New%20name)\n"
 
@@ -183,8 +181,7 @@ def test_a_block_is_renamed(tmp_path: Path, before: str, after: str) -> None:
     write_vault(tmp_path, "=== Other.md\nx ^old\n")
     (tmp_path / "Note.md").write_bytes(b"# ^old\r\ntext ^old [[#^old]] ^old \r\n\r\ny ^older\r\n")
     (tmp_path / "In.md").write_bytes(before.encode())
-    made = renamed(tmp_path, "Note.md", "^Old", "^new-1")
-    assert made.line == 2
+    renamed(tmp_path, "Note.md", "^Old", "^new-1")
     assert (tmp_path / "In.md").read_bytes().decode() == after
     assert (tmp_path / "Note.md").read_bytes() == b"# ^old\r\ntext ^old [[#^new-1]] ^new-1 \r\n\r\ny ^older\r\n"
 

@@ -11,13 +11,13 @@ from support.refusals import refusal, refused
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.markdown.parse import has_tag, parse_note
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.changes.change import Step, Write
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS
 from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.renaming_metadata import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
+from vaultwire.vault.plans.renaming_metadata import RenamePlan, plan_rename_property, plan_rename_tag
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import NO_PROGRESS, TagCount
 
@@ -46,12 +46,12 @@ Status:
 """
 
 
-def rename_tag(root: Path, old: str, new: str) -> TagPlan:
+def rename_tag(root: Path, old: str, new: str) -> RenamePlan:
     files = Files(str(root), 400_000)
     return plan_rename_tag(PlanContext(files, open_index(files, None), Settings()), old, new)
 
 
-def rename_property(root: Path, old: str, new: str) -> PropertyPlan:
+def rename_property(root: Path, old: str, new: str) -> RenamePlan:
     files = Files(str(root), 400_000)
     return plan_rename_property(PlanContext(files, open_index(files, None), Settings()), old, new)
 
@@ -169,19 +169,19 @@ def test_a_name_that_only_excluded_notes_have_is_renamed(tmp_path: Path) -> None
 
 def test_what_is_told_of_excluded_notes(tmp_path: Path) -> None:
     vault = open_vault(write_vault(tmp_path, VAULT + EXCLUDED))
-    done = call(vault, "rename_property", old="status", new="state").data
+    done = call(vault, "rename", what="property", old="status", new="state").data
     assert done["file_count"] == 4
     assert done["notices"][0] == "Of the notes changed, 2 are ones that the vault excludes from searches."
     assert done["notices"][1].startswith(
         "Templates/Broken.md was left as it is (the vault excludes it): the frontmatter"
     )
-    assert call(vault, "rename_tag", old="work", new="job").data["notices"] == []
+    assert call(vault, "rename", what="tag", old="work", new="job").data["notices"] == []
 
 
 def test_notes_that_may_not_be_seen_are_neither_renamed_nor_counted(tmp_path: Path) -> None:
     root = write_vault(tmp_path, VAULT + EXCLUDED)
     rules = PathRules(deny=(Rule("deny", "Templates/", 1),))
-    done = call(open_vault(root, rules=rules), "rename_tag", old="project", new="x").data
+    done = call(open_vault(root, rules=rules), "rename", what="tag", old="project", new="x").data
     assert (done["file_count"], done["places"]) == (3, 5)
     assert done["notices"] == ["Of the notes changed, 1 is one that the vault excludes from searches."]
     assert "Project/day" in (root / "Templates/Day.md").read_text()

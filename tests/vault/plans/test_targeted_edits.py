@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from support.refusals import refusal
+from vaultwire.markdown.diffs import nearest
 from vaultwire.markdown.edits import append, line_end, prepend, to_plain
-from vaultwire.markdown.nearest import nearest
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.editing.revising import apply_diff
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, SECTION_NOT_FOUND, TEXT_NOT_FOUND, VaultError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vaultwire.vault.search.plain_words import plain_words, without_sentence_marks
 from vaultwire.vault.search.query import And, Not, Or, Within, parse_query
+from vaultwire.vault.search.questions import plain_words, without_sentence_marks
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.search.query_hints import query_hints
+from vaultwire.vault.search.query import parse_query, query_hints
 
 
 @pytest.mark.parametrize(

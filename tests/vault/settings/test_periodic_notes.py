@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from vaultwire.vault.days import Days, days_around, named, parse_day, parse_days, shifted
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import INVALID_ARGUMENTS, PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VaultError
-from vaultwire.vault.settings.obsidian_settings import PeriodicNotes, Settings
-from vaultwire.vault.settings.periodic_notes import (
+from vaultwire.vault.settings.obsidian_settings import (
     ADJECTIVES,
+    PeriodicNotes,
+    Settings,
     days_of_note,
     has_iso_weeks,
     periodic_note_path,

@@ -14,7 +14,7 @@ from support.calls import attempt, call, refusal
 from support.vaults import open_vault, snapshot, write_in_place, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.toolkit.registry import Failure, Outcome
-from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import CURSOR_EXPIRED, FILE_NOT_FOUND, NOTE_EXISTS, POLICY_DENIED, VaultError
 from vaultwire.vault.search.query import parse_query
@@ -72,19 +72,19 @@ def everything(vault: Vault, *links_of: str) -> str:
         ("list_notes", {}),
         ("search_notes", {"query": "apples"}),
         ("find_notes", {}),
-        ("list_tags", {}),
-        ("recent_notes", {}),
-        ("list_properties", {}),
+        ("vault_overview", {"what": "tags"}),
+        ("find_notes", {"sort": "modified"}),
+        ("vault_overview", {"what": "properties"}),
         ("list_tasks", {}),
-        ("vault_stats", {}),
+        ("vault_overview", {}),
         ("check_notes", {}),
-        ("graph", {"what": "orphans"}),
-        ("graph", {"what": "unresolved"}),
-        ("graph", {"what": "hubs"}),
+        ("list_links", {"what": "orphans"}),
+        ("list_links", {"what": "unresolved"}),
+        ("list_links", {"what": "hubs"}),
         ("list_changes", {}),
     ]
     asked += [("list_links", {"path": name}) for name in links_of]
-    asked += [("list_backlinks", {"path": name}) for name in links_of]
+    asked += [("list_links", {"path": name, "what": "in"}) for name in links_of]
     return json.dumps([repr(attempt(vault, tool, **arguments)) for tool, arguments in asked])
 
 
@@ -110,16 +110,16 @@ def test_what_is_hidden_is_in_no_list(root: Path, given: dict[str, Any], hidden:
 NAMED: list[tuple[str, dict[str, Any]]] = [
     ("read_note", {"path": "NAME.md"}),
     ("read_note", {"path": "NAME"}),
-    ("get_outline", {"path": "NAME.md"}),
+    ("read_notes", {"paths": ["NAME.md"], "part": "outline"}),
     ("list_links", {"path": "NAME.md"}),
-    ("list_backlinks", {"path": "NAME.md"}),
+    ("list_links", {"path": "NAME.md", "what": "in"}),
     ("search_notes", {"query": "x", "folder": "NAME"}),
     ("list_notes", {"folder": "NAME"}),
     ("write_note", {"path": "NAME.md", "content": "x", "mode": "append"}),
     ("edit_note", {"path": "NAME.md", "edits": [{"action": "append", "content": "x"}]}),
     ("delete_note", {"path": "NAME.md"}),
     ("delete_note", {"path": "NAME.md", "permanent": True}),
-    ("move_note", {"path": "NAME.md", "to": "Other.md"}),
+    ("move_notes", {"paths": ["NAME.md"], "to": "Other.md"}),
     ("set_properties", {"path": "NAME.md", "properties": [{"name": "a"}]}),
     ("restore_note", {"path": "NAME.md"}),
     ("restore_note", {"path": ".trash/NAME.md"}),
@@ -198,10 +198,10 @@ def test_a_hidden_attachment_has_backlinks_as_one_that_is_not_there(root: Path, 
     twin = write_vault(tmp_path / "other", VAULT + "=== Links.md\n![[Map.png]] ![[Secret/Map.png]]\n")
     (twin / "Secret" / "Plan.md").unlink()
     (twin / "Secret").rmdir()
-    assert refusal(open_with(root, **DENY), "list_backlinks", path=name) == refusal(
-        open_vault(twin), "list_backlinks", path=name
+    assert refusal(open_with(root, **DENY), "list_links", path=name, what="in") == refusal(
+        open_vault(twin), "list_links", path=name, what="in"
     )
-    assert call(open_vault(root), "list_backlinks", path=name).data["total"] == 2
+    assert call(open_vault(root), "list_links", path=name, what="in").data["total"] == 2
 
 
 @pytest.mark.parametrize(
@@ -211,8 +211,8 @@ def test_a_hidden_attachment_has_backlinks_as_one_that_is_not_there(root: Path, 
         ("write_note", {"path": "Secret/NAME.md", "content": "x", "mode": "overwrite"}),
         ("create_note", {"path": "Secret/NAME.md", "content": "x"}),
         ("create_note", {"path": "Secret/NAME.md", "content": "x", "dry_run": True}),
-        ("move_note", {"path": "Open.md", "to": "Secret/NAME.md"}),
-        ("move_note", {"path": "Open.md", "to": "secret/NAME.md", "dry_run": True}),
+        ("move_notes", {"paths": ["Open.md"], "to": "Secret/NAME.md"}),
+        ("move_notes", {"paths": ["Open.md"], "to": "secret/NAME.md", "dry_run": True}),
         ("extract_section", {"path": "Open.md", "lines": "4", "to": "Secret/NAME.md"}),
         ("add_attachment", {"name": "Secret/NAME.png", "data": "iVBORw0KGgo="}),
     ],
@@ -239,7 +239,7 @@ def test_nothing_is_put_over_a_private_note(root: Path) -> None:
     vault = open_with(root, **PRIVATE)
     for mode in ("create", "overwrite"):
         assert refusal(vault, "write_note", path="Diary.md", content="x", mode=mode)[0] == POLICY_DENIED
-    assert refusal(vault, "move_note", path="Open.md", to="Diary.md")[0] == POLICY_DENIED
+    assert refusal(vault, "move_notes", paths=["Open.md"], to="Diary.md")[0] == POLICY_DENIED
     assert "mine" in (root / "Diary.md").read_text()
 
 
@@ -248,9 +248,9 @@ def test_only_what_may_be_written_is(root: Path) -> None:
     call(vault, "write_note", path="Work/New.md", content="x")
     call(vault, "write_note", path="work/Task.md", content="x", mode="append")
     assert refusal(vault, "write_note", path="Open.md", content="x", mode="append")[0] == POLICY_DENIED
-    assert refusal(vault, "move_note", path="Work/Task.md", to="/Task.md")[0] == POLICY_DENIED
-    assert refusal(vault, "move_note", path="Open.md", to="Work/Open.md")[0] == POLICY_DENIED
-    assert refusal(vault, "rename_tag", old="work", new="play")[0] == POLICY_DENIED
+    assert refusal(vault, "move_notes", paths=["Work/Task.md"], to="/Task.md")[0] == POLICY_DENIED
+    assert refusal(vault, "move_notes", paths=["Open.md"], to="Work/Open.md")[0] == POLICY_DENIED
+    assert refusal(vault, "rename", what="tag", old="work", new="play")[0] == POLICY_DENIED
     call(vault, "read_note", path="Open.md")
 
 
@@ -269,7 +269,7 @@ def test_a_note_that_a_client_makes_private_is_gone_for_it(root: Path) -> None:
     call(vault, "set_properties", path="Open.md", properties=[{"name": "private", "value": "true"}])
     assert refusal(vault, "read_note", path="Open.md")[0] == FILE_NOT_FOUND
     assert "Open.md" not in everything(vault)
-    assert refusal(vault, "undo_change", change=1)[0] == FILE_NOT_FOUND
+    assert refusal(vault, "undo_changes", changes=[1])[0] == FILE_NOT_FOUND
 
 
 @pytest.mark.parametrize(
@@ -464,11 +464,11 @@ def test_moving_a_folder_leaves_in_place_what_is_hidden(root: Path) -> None:
     (root / "Work" / "Hidden.md").write_text("[[Task]]")
     (root / "Open.md").write_text("[[Work/Task]]")
     vault = open_with(root, deny=rules("deny", "Hidden.md"))
-    call(vault, "move_note", path="Work", to="Play")
+    call(vault, "move_notes", paths=["Work"], to="Play")
     assert sorted(path.name for path in (root / "Play").iterdir()) == ["Task.md", "picture.png"]
     assert [path.name for path in (root / "Work").iterdir()] == ["Hidden.md"]
     assert (root / "Open.md").read_text() == "[[Task]]"  # found by its name, as Obsidian writes links by itself
-    call(vault, "undo_change", change=1)
+    call(vault, "undo_changes", changes=[1])
     assert (root / "Work" / "Task.md").exists()
 
 
@@ -481,8 +481,8 @@ def test_changes_of_hidden_notes_are_not_on_record(root: Path, tmp_path: Path) -
     call(free, "write_note", path="Secret/Plan.md", content="more zebra", mode="append")  # 1
     call(free, "write_note", path="Diary.md", content="more mine", mode="append")  # 2
     call(free, "write_note", path="Work/Task.md", content="more", mode="append")  # 3
-    call(free, "move_note", path="Work/Task.md", to="Secret/Task.md")  # 4
-    call(free, "move_note", path="Secret/Task.md", to="Work/Done.md")  # 5
+    call(free, "move_notes", paths=["Work/Task.md"], to="Secret/Task.md")  # 4
+    call(free, "move_notes", paths=["Secret/Task.md"], to="Work/Done.md")  # 5
     call(free, "delete_note", path="Secret/Plan.md")  # 6
     call(free, "delete_note", path="Diary.md")  # 7
     shown = {
@@ -493,8 +493,11 @@ def test_changes_of_hidden_notes_are_not_on_record(root: Path, tmp_path: Path) -
         vault = open_vault(root, state=state, rules=its_rules)
         assert {change["change"] for change in call(vault, "list_changes").data["changes"]} == expected
         for number in range(1, 8):
-            for tool in ("show_change", "undo_change", "restore_note"):
-                arguments: dict[str, Any] = {"change": number} | ({} if tool == "show_change" else {"dry_run": True})
+            for tool, arguments in (
+                ("list_changes", {"change": number}),
+                ("undo_changes", {"changes": [number], "dry_run": True}),
+                ("restore_note", {"change": number, "dry_run": True}),
+            ):
                 outcome = attempt(vault, tool, **arguments)
                 if number not in expected:
                     assert isinstance(outcome, Failure)
@@ -516,22 +519,22 @@ def test_changes_of_a_canvas_with_a_private_tag_in_a_card_are_not_on_record(
     board = root / "Board.canvas"
     board.write_text(json.dumps({"nodes": [{"type": "text", "text": text}, {"type": "file", "file": "Work/Task.md"}]}))
     free = open_vault(root, state=state)
-    call(free, "move_note", path="Work/Task.md", to="Work/Done.md")  # 1: edits the canvas
-    call(free, "move_note", path="Board.canvas", to="Chart.canvas")  # 2
+    call(free, "move_notes", paths=["Work/Task.md"], to="Work/Done.md")  # 1: edits the canvas
+    call(free, "move_notes", paths=["Board.canvas"], to="Chart.canvas")  # 2
     (root / "Chart.canvas").unlink()
     vault = open_vault(root, state=state, rules=PathRules(privacy=PrivacyRules(["hush"])))
     shown = [change["change"] for change in call(vault, "list_changes").data["changes"]]
     assert shown == ([] if is_private else [2, 1])
     for number in (1, 2):
-        assert isinstance(attempt(vault, "show_change", change=number), Failure) is is_private
-        assert ("no change" in repr(attempt(vault, "undo_change", change=number, dry_run=True))) is is_private
+        assert isinstance(attempt(vault, "list_changes", change=number), Failure) is is_private
+        assert ("no change" in repr(attempt(vault, "undo_changes", changes=[number], dry_run=True))) is is_private
 
 
 def test_what_was_public_of_a_note_that_is_private_now_is_not_on_record(root: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     free = open_vault(root, state=state)
     call(free, "write_note", path="Open.md", content="public", mode="append")  # 1
-    call(free, "move_note", path="Open.md", to="Closed.md")  # 2
+    call(free, "move_notes", paths=["Open.md"], to="Closed.md")  # 2
     call(free, "write_note", path="Work/Task.md", content="public", mode="append")  # 3
     call(free, "set_properties", path="Work/Task.md", properties=[{"name": "private"}, {"name": "a"}])  # 4
     call(free, "set_properties", path="Work/Task.md", properties=[{"name": "private", "value": "yes"}])  # 5
@@ -552,7 +555,7 @@ def test_a_note_deleted_by_who_may_see_it_comes_back(root: Path) -> None:
     call(vault, "delete_note", path="Open.md")
     assert call(vault, "restore_note", path="Open.md").data["files"][0]["to"] == "Open.md"
     call(vault, "delete_note", path="Open.md")
-    call(vault, "undo_change", change=3)
+    call(vault, "undo_changes", changes=[3])
     assert (root / "Open.md").exists()
 
 
@@ -566,9 +569,9 @@ def test_nothing_is_restored_to_a_name_that_is_hidden(root: Path) -> None:
 def test_a_folder_that_was_moved_whole_is_not_moved_back_where_some_of_it_may_be_hidden(
     root: Path, tmp_path: Path
 ) -> None:
-    call(open_vault(root, state=tmp_path / "state"), "move_note", path="Work", to="Play")
+    call(open_vault(root, state=tmp_path / "state"), "move_notes", paths=["Work"], to="Play")
     vault = open_vault(root, state=tmp_path / "state", rules=PathRules(deny=rules("deny", "Hidden.md")))
-    assert refusal(vault, "undo_change", change=1)[0] == POLICY_DENIED
+    assert refusal(vault, "undo_changes", changes=[1])[0] == POLICY_DENIED
     assert (root / "Play" / "Task.md").exists()
 
 
@@ -582,7 +585,7 @@ def test_settings_tell_nothing_of_what_is_hidden(root: Path) -> None:
     (root / ".obsidian" / "templates.json").write_text(json.dumps({"folder": "Secret"}))
     vault = open_with(root, **DENY, **PRIVATE)
     asked: list[tuple[str, dict[str, Any]]] = [
-        ("daily_note", {}),
+        ("read_notes", {"paths": ["today"]}),
         ("append_daily_note", {"content": "x"}),
         ("insert_template", {"path": "Open.md", "template": "Plan"}),
         ("create_note", {"path": "New.md", "content": "x", "template": "Plan"}),
@@ -617,7 +620,7 @@ def test_settings_that_name_no_path_tell_nothing_of_what_is_hidden(
     (root / ".obsidian" / f"{file}.json").write_text(json.dumps(filled))
     vault = open_with(root, **DENY)
     asked: list[tuple[str, dict[str, Any]]] = [
-        ("daily_note", {}),
+        ("read_notes", {"paths": ["today"]}),
         ("append_daily_note", {"content": "x"}),
         ("insert_template", {"path": "Open.md", "template": "x"}),
         ("create_note", {"path": "New", "content": "x", "template": "x"}),
@@ -641,7 +644,7 @@ def test_periodic_notes_tell_nothing_of_what_is_hidden(
     (plugin / "data.json").write_text(json.dumps({period: {"enabled": True, **filled}}))
     vault = open_with(root, **DENY, **PRIVATE)
     day = {"daily": "today", "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year"}[period]
-    assert "Secret" not in repr(attempt(vault, "daily_note", day=day))
+    assert "Secret" not in repr(attempt(vault, "read_notes", paths=[day]))
     assert "Secret" not in repr(attempt(vault, "append_daily_note", day=day, content="x"))
     assert "Secret" not in repr(vault.settings.periodic_notes)
 

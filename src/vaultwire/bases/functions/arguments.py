@@ -6,10 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from vaultwire.bases.errors import CellError
 from vaultwire.bases.row import Row
-from vaultwire.bases.texts import text_of, type_name
-from vaultwire.bases.values import Value
+from vaultwire.bases.values import CellError, Value, text_of, type_name
 
 Function: TypeAlias = Callable[[Value, Sequence[Value], Row], Value]
 """A function: the value before the dot (None for a global one), its arguments, the row. Raises CellError."""

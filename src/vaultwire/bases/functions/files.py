@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from vaultwire.bases.comparing import target
-from vaultwire.bases.dates import from_ms
 from vaultwire.bases.functions.arguments import Function, argument, text
-from vaultwire.bases.properties import all_properties, has_property
-from vaultwire.bases.row import Row
-from vaultwire.bases.texts import text_of
-from vaultwire.bases.values import File, Link, TagList, Value
+from vaultwire.bases.row import Row, all_properties, has_property
+from vaultwire.bases.values import File, Link, TagList, Value, from_ms, text_of
 
 
 def name_of(path: str) -> str:

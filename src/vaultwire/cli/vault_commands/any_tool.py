@@ -15,9 +15,8 @@ from vaultwire.cli.terminal import complain, has_reader, say, say_rows, say_styl
 from vaultwire.cli.vault_commands.calling import DONE, Calls, FailedCallError, add_options, run, say_answer
 from vaultwire.cli.vault_commands.wording import for_caller
 from vaultwire.config import ConfigError
-from vaultwire.toolkit.catalog import load_catalog
-from vaultwire.toolkit.other_names import meanings
-from vaultwire.toolkit.tool_sets import OUTSIDE
+from vaultwire.toolkit.arguments import meanings
+from vaultwire.toolkit.catalog import OUTSIDE, former_name_hint, load_catalog
 
 _ARGUMENT = re.compile(r"([A-Za-z_]\w*)(=|@)(.*)", re.DOTALL)
 _STDIN = "-"
@@ -25,9 +24,7 @@ _JSON_TYPES = ("integer", "number", "boolean", "object")
 
 
 def _add_call(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "tool", nargs="?", metavar="TOOL", help="its name, such as list_backlinks; without one: list all"
-    )
+    parser.add_argument("tool", nargs="?", metavar="TOOL", help="its name, such as list_links; without one: list all")
     parser.add_argument(
         "arguments",
         nargs="*",
@@ -43,8 +40,8 @@ def _add_call(parser: argparse.ArgumentParser) -> None:
     NOTES,
     "call any tool that assistants have",
     "vaultwire call",
-    "vaultwire call list_backlinks --arguments",
-    "vaultwire call list_backlinks path='Garden plan' --json",
+    "vaultwire call list_links --arguments",
+    "vaultwire call list_links path='Garden plan' what=in --json",
     "vaultwire call create_note path=Idea content@idea.md",
     options=_add_call,
     codes=CHANGE_CODES,
@@ -134,7 +131,7 @@ def _file_text(path: str) -> str:
 
 def _find(descriptions: Mapping[str, dict[str, Any]], name: str) -> dict[str, Any]:
     if name not in descriptions:
-        near = did_you_mean(name, descriptions)
+        near = former_name_hint(name) or did_you_mean(name, descriptions)
         raise ConfigError(f"there is no tool {name!r}{near or '. vaultwire call lists them'}")
     return descriptions[name]
 

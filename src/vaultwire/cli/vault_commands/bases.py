@@ -82,7 +82,7 @@ def _list(options: argparse.Namespace, calls: Calls) -> int:
 
 
 def _say(form: str, data: dict[str, Any]) -> None:
-    from vaultwire.tools.base_tables import json_text, markdown_head, markdown_row, separated  # noqa: PLC0415 - late: heavy
+    from vaultwire.tools.base_views import json_text, markdown_head, markdown_row, separated  # noqa: PLC0415 - late: heavy
 
     names = [column["name"] for column in data["columns"]]
     ids = [column["id"] for column in data["columns"]]
@@ -98,7 +98,7 @@ def _say(form: str, data: dict[str, Any]) -> None:
 
 
 def _say_table(names: Sequence[str], rows: Sequence[Sequence[str]], data: dict[str, Any]) -> None:
-    from vaultwire.tools.base_tables import json_text  # noqa: PLC0415 - late: heavy
+    from vaultwire.tools.base_views import json_text  # noqa: PLC0415 - late: heavy
 
     head = [(name, _BOLD) for name in names]
     together = zip(data["rows"], rows, strict=True)

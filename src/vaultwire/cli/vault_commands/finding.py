@@ -142,7 +142,9 @@ def tags(options: argparse.Namespace) -> int:
     """Print the tags with the number of their notes, most used first: 1 if there are none."""
 
     def work(calls: Calls) -> int:
-        text, data = calls.call_pages("list_tags", "tags", options.limit or ALL, folder=options.folder)
+        text, data = calls.call_pages(
+            "vault_overview", "tags", options.limit or ALL, what="tags", folder=options.folder
+        )
         if options.json:
             say_answer(options, text, data)
         else:

@@ -84,9 +84,9 @@ def show(options: argparse.Namespace) -> int:
     """Print what a change did, line by line."""
 
     def work(calls: Calls) -> int:
-        text, data = calls.call("show_change", change=options.change)
+        text, data = calls.call("list_changes", change=options.change)
         if options.json or not has_reader():
-            say_answer(options, text, data)
+            say_answer(options, text, {**data["changes"][0], "diff": data["diff"]})
             return DONE
         head, _, diff = text.partition("\n")
         say_styled((head, "1"))

@@ -119,7 +119,7 @@ def mv(options: argparse.Namespace) -> int:
     """Move or rename a note, an attachment or a folder, and the links to it."""
 
     def work(calls: Calls) -> int:
-        answer = calls.call("move_note", path=options.source, to=options.target, dry_run=options.dry_run)
+        answer = calls.call("move_notes", paths=[options.source], to=options.target, dry_run=options.dry_run)
         say_change(options, *answer)
         return DONE
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from vaultwire.markdown.diffs import Difference
-from vaultwire.review.diff.canvas_nodes import canvas_nodes
-from vaultwire.review.diff.hunks import texts_of
-from vaultwire.review.diff.line_kinds import LineKind, kinds_of
+from vaultwire.review.diff.elements import canvas_nodes, property_rows
 from vaultwire.review.diff.link_changes import LinkChanges, Resolve, Side
 from vaultwire.review.diff.notices import notice, notices_of
 from vaultwire.review.diff.parts import counted
-from vaultwire.review.diff.property_rows import property_rows
-from vaultwire.review.diff.row_notes import moved_lines
-from vaultwire.review.diff.rows import File, Row, blocks_of, hunk_kind, rows_of, same_row
-from vaultwire.review.diff.words import Steps
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.review.diff.rows import File, Row, blocks_of, hunk_kind, moved_lines, rows_of, same_row, texts_of
+from vaultwire.review.diff.words import LineKind, Steps, kinds_of
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.media_types import is_media, kind_of
 
 # Characters of one page: a browser shows them at once.

@@ -9,7 +9,7 @@ from vaultwire.markdown.diffs import differences
 from vaultwire.markdown.inline import read_inline
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.review.diff.characters import visible
-from vaultwire.review.diff.line_kinds import LineKind
+from vaultwire.review.diff.words import LineKind
 
 Resolve: TypeAlias = Callable[[str, str], str | None]
 """Where a link leads: its linktext and the path of the note that has it → the path of a file, None if it leads nowhere."""

@@ -1,6 +1,6 @@
 """What a reader should know of a file's difference beside its words: hidden characters, line ends, spaces, in counts.
 
-Lines that did not change are not counted. Usual characters are none (``characters``, ``lookalikes``).
+Lines that did not change are not counted. Usual characters are none (``characters``).
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.review.diff.characters import MarkKind, hidden_in, may_hide
-from vaultwire.review.diff.hunks import Texts
-from vaultwire.review.diff.lookalikes import lookalikes_in, swapped_words
+from vaultwire.review.diff.characters import MarkKind, hidden_in, lookalikes_in, may_hide, swapped_words
 from vaultwire.review.diff.parts import counted
-from vaultwire.review.diff.row_notes import uses_other_indentation
+from vaultwire.review.diff.rows import Texts, uses_other_indentation
 
 Notice = dict[str, Any]
 _BOM = b"\xef\xbb\xbf"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from vaultwire.review.diff.characters import Mark, hidden_in
-from vaultwire.review.diff.lookalikes import NONE_SWAPPED, lookalikes_in
+from vaultwire.review.diff.characters import NONE_SWAPPED, Mark, hidden_in, lookalikes_in
 from vaultwire.review.diff.words import Segment
 
 Part = dict[str, Any]

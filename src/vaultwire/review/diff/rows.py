@@ -1,18 +1,252 @@
-"""The rows of a hunk: its lines with those around them, changed lines paired and compared by words, in bounded pieces."""
+"""The rows of a hunk: its lines with those around them, changed lines paired and compared by words, in bounded
+pieces; which lines make a hunk, and what happened to each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from vaultwire.review.diff.cells import cells_of_line, cells_of_pair
-from vaultwire.review.diff.hunks import Texts, context_around
-from vaultwire.review.diff.line_kinds import LineKind, item_of
-from vaultwire.review.diff.lookalikes import swapped_words
-from vaultwire.review.diff.parts import MAX_LINE, Marking, Part, parts_of
-from vaultwire.review.diff.row_notes import note_of_pair, uses_other_indentation
-from vaultwire.review.diff.tokens import is_word, tokens_of
-from vaultwire.review.diff.words import Line, Segment, Steps, compared, paired
+from vaultwire.markdown.diffs import Difference, differences, lines_of
+from vaultwire.markdown.patterns import DELIMITER_ROW
+from vaultwire.review.diff.characters import same_letters, swapped_words
+from vaultwire.review.diff.parts import MAX_LINE, Marking, Part, merged, parts_of
+from vaultwire.review.diff.words import (
+    Line,
+    LineKind,
+    Segment,
+    Steps,
+    cells_of,
+    compared,
+    heading_level,
+    is_word,
+    item_of,
+    paired,
+    tokens_of,
+)
+
+# Which lines of two texts differ, in numbered hunks, and which unchanged lines are shown around each.
+
+# Unchanged lines on each side, as in diff(1) and Git.
+CONTEXT = 3
+
+
+class Texts(NamedTuple):
+    """A text before and after: the lines of each, without their line ends, and where they differ.
+
+    Two last lines that differ only by their line end are in a hunk, too.
+    """
+
+    old: list[str]
+    new: list[str]
+    hunks: list[Difference]
+
+
+def hunks_of(before: str, after: str) -> list[Difference]:
+    """Return the hunks of two plain texts (without BOM, ``\\n`` line ends): where their lines differ, in order.
+
+    A hunk's number is its index here. Lines are those of ``markdown.diffs.lines_of``.
+    """
+    return differences(lines_of(before), lines_of(after))
+
+
+def texts_of(before: str, after: str) -> Texts:
+    """Return the lines of two plain texts and their hunks."""
+    return Texts(bare_lines(before), bare_lines(after), hunks_of(before, after))
+
+
+def bare_lines(text: str) -> list[str]:
+    """Return the lines of a text without their line ends, as many as ``lines_of`` returns."""
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def context_around(hunks: list[Difference], index: int, total: int) -> tuple[int, int]:
+    """Return how many unchanged lines are shown before a hunk and behind it; ``total`` lines are in the old text.
+
+    Lines between two hunks are shown once: those behind the first go before those above the second.
+    """
+    hunk = hunks[index]
+    above = min(CONTEXT, hunk.start)
+    if index:
+        between = hunk.start - hunks[index - 1].end
+        above = min(CONTEXT, max(0, between - CONTEXT))
+    end = hunks[index + 1].start if index + 1 < len(hunks) else total
+    return above, min(CONTEXT, end - hunk.end)
+
+
+# What happened to one line, in words: a task done, an item moved or indented, a line break that spaces make.
+
+# A shorter line that is no list item, such as a brace, says nothing by standing elsewhere.
+_LEAST_MOVED = 12
+_MARKS = {"x": "done", "X": "done", "-": "cancelled", "/": "in progress", ">": "forwarded"}
+_LINE_BREAK = "  "
+
+
+def note_of_pair(old: str, new: str, kind: LineKind) -> str:
+    """Return what happened to a line that was changed, beside its words; empty for nothing worth a note."""
+    if kind == "code":
+        return _indentation(old, new)
+    notes = [_task(old, new), _item(old, new), _heading(old, new)]
+    if kind == "table" and old != new and _cell_texts(old) == _cell_texts(new):
+        notes.append("only the spaces between the cells")
+    notes.append(_line_break(old, new, kind))
+    if same_letters(old, new):
+        notes.append("the same letters, stored in another Unicode form")
+    elif old.split() == new.split() and kind == "text":
+        notes.append(_indentation(old, new) or ("only spaces" if old.strip() != new.strip() else ""))
+    return "; ".join(note for note in notes if note)
+
+
+def _task(old: str, new: str) -> str:
+    one, other = item_of(old), item_of(new)
+    if one is None or other is None or one.mark == other.mark:
+        return ""
+    if other.mark is None:
+        return "no task any more"
+    if one.mark is None:
+        return "a task now" + ("" if other.mark == " " else f", {_MARKS.get(other.mark, 'marked ' + other.mark)}")
+    if other.mark == " ":
+        return "task open again"
+    return f"task {_MARKS.get(other.mark, 'marked ' + other.mark)}"
+
+
+def _item(old: str, new: str) -> str:
+    one, other = item_of(old), item_of(new)
+    if one is None and other is None:
+        return ""
+    if one is None:
+        return "a list item now"
+    if other is None:
+        return "no list item any more"
+    before, after = _width(one.indent), _width(other.indent)
+    if before != after:
+        return "further out in the list" if after < before else "further in, under another item"
+    if one.marker != other.marker and one.marker[:-1].isdigit() and other.marker[:-1].isdigit():
+        return f"number {other.marker[:-1]}, before {one.marker[:-1]}" if one.marker[:-1] != other.marker[:-1] else ""
+    return ""
+
+
+def _heading(old: str, new: str) -> str:
+    before, after = heading_level(old), heading_level(new)
+    if before == after:
+        return ""
+    if not before:
+        return f"a heading of level {after} now"
+    return f"heading of level {after}, before {before}" if after else "no heading any more"
+
+
+def _line_break(old: str, new: str, kind: LineKind) -> str:
+    """Return what became of a line break that two spaces at the end of a line make in Markdown."""
+    if kind != "text":
+        return ""
+    before, after = (line.endswith(_LINE_BREAK) and bool(line.strip()) for line in (old, new))
+    if before == after:
+        return ""
+    return "two spaces at the end: a line break now" if after else "no line break at the end any more"
+
+
+def _indentation(old: str, new: str) -> str:
+    before, after = old[: len(old) - len(old.lstrip(" \t"))], new[: len(new) - len(new.lstrip(" \t"))]
+    if before == after or not uses_other_indentation(before, after):
+        return ""
+    return (
+        "indented with tabs now, with spaces before" if "\t" in after else "indented with spaces now, with tabs before"
+    )
+
+
+def uses_other_indentation(before: str, after: str) -> bool:
+    """Tell whether of two indentations one has tabs and the other only spaces."""
+    return bool(before) and bool(after) and ("\t" in before) != ("\t" in after)
+
+
+def _cell_texts(line: str) -> list[str]:
+    return [line[start:end] for start, end in cells_of(line)]
+
+
+def _width(indent: str) -> int:
+    return len(indent.expandtabs(4))
+
+
+def moved_lines(texts: Texts) -> tuple[dict[int, int], dict[int, int]]:
+    """Return the lines that were moved: old place → new place, and new place → old place, both from 0.
+
+    Such a line was removed and added once each, with the same text. The number of a list's item and the indentation do not
+    count.
+    """
+    if not any(hunk.end > hunk.start for hunk in texts.hunks):
+        return {}, {}
+    old_places = _only_places(texts.old, (range(hunk.start, hunk.end) for hunk in texts.hunks))
+    new_places = _only_places(texts.new, (range(hunk.new_start, hunk.new_end) for hunk in texts.hunks))
+    pairs = [(place, new_places[key]) for key, place in old_places.items() if key in new_places]
+    return dict(pairs), {new: old for old, new in pairs}
+
+
+def _only_places(lines: list[str], hunks: Iterable[range]) -> dict[str, int]:
+    """Return the place of each line that is there once, by what makes it the same line."""
+    found: dict[str, int] = {}
+    several: set[str] = set()
+    for places in hunks:
+        for place in places:
+            key = _key(lines[place])
+            if key in found:
+                several.add(key)
+            elif key:
+                found[key] = place
+    return {key: place for key, place in found.items() if key not in several}
+
+
+def _key(line: str) -> str:
+    item = item_of(line)
+    if item is not None:
+        text = line[item.text :].strip()
+        return text and f"- [{item.mark}] {text}"
+    text = line.strip()
+    return text if len(text) >= _LEAST_MOVED and any(map(str.isalnum, text)) else ""
+
+
+# The cells of a table's row, each with what changed in it.
+
+# A row of more cells is shown as a line.
+_MOST_CELLS = 200
+
+
+def cells_of_line(line: str, op: str, marking: Marking) -> list[list[Part]]:
+    """Return the cells of a row that is only there before or after, or in both; none for a row of dashes."""
+    texts = _texts(line)
+    return [parts_of(text, [Segment(op, text)], marking) for text in texts] if len(texts) <= _MOST_CELLS else []
+
+
+def cells_of_pair(old: str, new: str, marking: Marking, steps: Steps) -> list[list[Part]]:
+    """Return the cells of a row that was changed. A cell that was added or removed stands where it is or was."""
+    before, after = _texts(old), _texts(new)
+    if not before or not after or max(len(before), len(after)) > _MOST_CELLS:
+        return []
+    cells: list[list[Part]] = []
+    position = 0
+    for place in [*differences(before, after), Difference(len(before), len(before), len(after), len(after))]:
+        cells += [parts_of(text, [Segment("=", text)], marking) for text in before[position : place.start]]
+        removed, added = before[place.start : place.end], after[place.new_start : place.new_end]
+        both = min(len(removed), len(added))
+        cells += [_changed(*texts, marking, steps) for texts in zip(removed[:both], added[:both], strict=True)]
+        cells += [parts_of(text, [Segment("-", text)], marking) for text in removed[both:]]
+        cells += [parts_of(text, [Segment("+", text)], marking) for text in added[both:]]
+        position = place.end
+    return cells
+
+
+def _changed(old: str, new: str, marking: Marking, steps: Steps) -> list[Part]:
+    old_segments, new_segments = compared(tokens_of(old, "table"), tokens_of(new, "table"), steps)
+    return merged(parts_of(old, old_segments, marking), parts_of(new, new_segments, marking))
+
+
+def _texts(line: str) -> list[str]:
+    if DELIMITER_ROW.match(line.lstrip(" \t>")):
+        return []
+    return [line[start:end] for start, end in cells_of(line)]
+
 
 Row = dict[str, Any]
 # Lines of each side that are searched for pairs together; the work grows with the square.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from vaultwire.review.glance import activity as counting
-from vaultwire.review.glance.addresses import file_address, note_address
-from vaultwire.review.glance.layout import lay_out
+from vaultwire.review.glance.allowed import file_address, note_address
 from vaultwire.review.glance.marking import marked, words_of
 from vaultwire.review.glance.rendering import to_tree
+from vaultwire.vault.changes.change import Change
 from vaultwire.vault.disk.paths import is_base, is_canvas, is_note
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import Hit, VaultPath
@@ -19,6 +20,157 @@ from vaultwire.vault.vault import Vault
 
 if TYPE_CHECKING:
     from vaultwire.review.glance.base_views import BaseViews
+
+
+# Places the notes of a vault on a plane: notes of one folder and linked notes lie near each other.
+#
+# Pure and deterministic: the same notes and links always give the same picture. The work grows with notes and links.
+
+Point = tuple[float, float]
+
+_ROUNDS = 12
+_GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
+_TO_NEIGHBOURS, _TO_FOLDER = 0.35, 0.05
+
+
+def sunflower(count: int, radius: float) -> list[Point]:
+    """Return points that fill a disc evenly, from its middle outwards."""
+    return [
+        (
+            radius * math.sqrt((number + 0.5) / count) * math.cos(number * _GOLDEN_ANGLE),
+            radius * math.sqrt((number + 0.5) / count) * math.sin(number * _GOLDEN_ANGLE),
+        )
+        for number in range(count)
+    ]
+
+
+def lay_out(folders: Sequence[int], links: Sequence[tuple[int, int]]) -> list[Point]:
+    """Return the place of each note. ``folders``: the number of its folder; ``links``: pairs of places in that list."""
+    sizes = Counter(folders)
+    centres = _centres(sizes)
+    places = {folder: iter(sunflower(size, math.sqrt(size))) for folder, size in sizes.items()}
+    points = []
+    for folder in folders:
+        (x, y), (left, top) = next(places[folder]), centres[folder]
+        points.append((x + left, y + top))
+    for _ in range(_ROUNDS):
+        points = _spread(_pulled(points, [centres[folder] for folder in folders], links))
+    return [(round(x, 2), round(y, 2)) for x, y in points]
+
+
+def _centres(sizes: Counter[int]) -> dict[int, Point]:
+    """Return the middle of each folder: the largest in the middle, others in rings around it."""
+    ranked = sorted(sizes, key=lambda folder: (-sizes[folder], folder))
+    spots = sunflower(len(ranked), 1.6 * math.sqrt(sizes.total()))
+    return dict(zip(ranked, spots, strict=True))
+
+
+def _pulled(points: list[Point], centres: list[Point], links: Sequence[tuple[int, int]]) -> list[Point]:
+    """Move each note some way to the middle of the notes it is linked with, and a little to its folder's."""
+    across, down, count = [0.0] * len(points), [0.0] * len(points), [0] * len(points)
+    for one, other in links:
+        for here, there in ((one, other), (other, one)):
+            x, y = points[there]
+            across[here] += x
+            down[here] += y
+            count[here] += 1
+    moved = []
+    for number, (x, y) in enumerate(points):
+        if count[number]:
+            # A note that many link to stays about where it is: else all would fall onto it.
+            part = _TO_NEIGHBOURS / math.sqrt(count[number])
+            x += part * (across[number] / count[number] - x)  # noqa: PLW2901 - it moves
+            y += part * (down[number] / count[number] - y)  # noqa: PLW2901 - as above
+        left, top = centres[number]
+        moved.append((x + _TO_FOLDER * (left - x), y + _TO_FOLDER * (top - y)))
+    return moved
+
+
+def _spread(points: list[Point]) -> list[Point]:
+    """Move notes that lie in one cell of a grid apart, away from the cell's middle of weight."""
+    cells: dict[tuple[int, int], list[int]] = {}
+    for number, (x, y) in enumerate(points):
+        cells.setdefault((int(x // 3), int(y // 3)), []).append(number)
+    moved = [*points]
+    for numbers in cells.values():
+        if len(numbers) == 1:
+            continue
+        size = len(numbers)
+        middle_x = sum(points[number][0] for number in numbers) / size
+        middle_y = sum(points[number][1] for number in numbers) / size
+        force = min(2.0, math.sqrt(size) / 4)
+        for number, (x, y) in zip(numbers, sunflower(size, 1.0), strict=True):
+            moved[number] = (
+                points[number][0] + force * (0.5 * (points[number][0] - middle_x) + x),
+                points[number][1] + force * (0.5 * (points[number][1] - middle_y) + y),
+            )
+    return moved
+
+
+# Who wrote and read what in the last days, by client, day and folder, from the journal and the audit log. Pure.
+
+MAX_ROWS = 200
+_PATH_ARGUMENTS = ("path", "note", "source", "folder")
+_NO_NAME = "unknown client"
+
+
+def folder_of(path: str) -> str:
+    """Return the folder of a file, of at most two levels; "" for the vault's own."""
+    return "/".join(path.split("/")[:-1][:2])
+
+
+def writes(changes: Iterable[Change], zone: tzinfo | None) -> Counter[tuple[str, str, str]]:
+    """Return how many files were written, by client, day and folder."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    for change in changes:
+        day = datetime.fromtimestamp(change.time_ns / 1e9, zone).date().isoformat()
+        for file in change.files:
+            found[change.author.client or _NO_NAME, day, folder_of(file.target or file.path)] += 1
+    return found
+
+
+def reads(records: Iterable[Mapping[str, Any]], zone: tzinfo | None, may_see: Any) -> Counter[tuple[str, str, str]]:
+    """Return how many calls read a note or folder, by client, day and folder. ``records``: of the audit log."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    for record in records:
+        tool = record.get("tool_name")
+        if (
+            record.get("type") != "request"
+            or not isinstance(tool, str)
+            or not tool.startswith(("read_", "search_", "list_"))
+        ):
+            continue
+        try:
+            day = datetime.fromisoformat(str(record.get("timestamp"))).astimezone(zone).date().isoformat()
+        except ValueError:
+            continue
+        arguments = record.get("arguments")
+        given = arguments if isinstance(arguments, Mapping) else {}
+        path = next((given[name] for name in _PATH_ARGUMENTS if isinstance(given.get(name), str)), "")
+        folder = folder_of(path) if path and may_see(VaultPath(path)) else ""
+        found[str(record.get("client") or _NO_NAME), day, folder] += 1
+    return found
+
+
+def summed(counts: Counter[tuple[str, str, str]]) -> dict[str, Any]:
+    """Return the counts by client and day, by folder, and all together. Clients and folders: the most active first."""
+    days: dict[str, Counter[str]] = {}
+    folders: Counter[str] = Counter()
+    for (client, day, folder), count in counts.items():
+        days.setdefault(client, Counter())[day] += count
+        folders[folder] += count
+    ranked = sorted(days.items(), key=lambda item: (-item[1].total(), item[0]))
+    return {
+        "total": counts.total(),
+        "clients": [
+            {"name": name, "total": by.total(), "days": dict(sorted(by.items()))} for name, by in ranked[:MAX_ROWS]
+        ],
+        "folders": [
+            {"folder": folder, "count": count}
+            for folder, count in sorted(folders.items(), key=lambda item: (-item[1], item[0]))[:MAX_ROWS]
+        ],
+    }
+
 
 Records = Callable[[datetime], Iterable[Mapping[str, Any]]]
 """Returns the records of the audit log since a time, at least."""
@@ -153,16 +305,16 @@ class Glance:
         changes = [change for change in latest if change.time_ns >= since]
         answer: dict[str, Any] = {
             "days": [(first.date() + timedelta(number)).isoformat() for number in range(_ACTIVITY_DAYS)],
-            "written": counting.summed(counting.writes(changes, None)),
+            "written": summed(writes(changes, None)),
             "changes": len(changes),
             "read": None,
             "note": "Reads are recorded only when the server runs with --audit.",
         }
         if self._audit is not None:
             shown = set(answer["days"])
-            found = counting.reads(self._audit(first), None, self._may_see)
+            found = reads(self._audit(first), None, self._may_see)
             kept = {key: count for key, count in found.items() if key[1] in shown}
-            answer["read"] = counting.summed(type(found)(kept))
+            answer["read"] = summed(type(found)(kept))
             answer["note"] = ""
         return answer
 

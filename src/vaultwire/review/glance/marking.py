@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vaultwire.markdown.diffs import differences
-from vaultwire.review.diff.tokens import tokens_of
+from vaultwire.review.diff.words import tokens_of
 from vaultwire.review.glance.allowed import Tree, only_allowed
 from vaultwire.vault.search.query import Not, parse_query
 from vaultwire.vault.search.terms import Text

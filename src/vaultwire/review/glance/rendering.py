@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from vaultwire.bases.base_blocks import base_blocks
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.review.glance.addresses import base_address, file_address
-from vaultwire.review.glance.allowed import REST, Tree, is_allowed_address, only_allowed
+from vaultwire.review.glance.allowed import REST, Tree, base_address, file_address, is_allowed_address, only_allowed
 from vaultwire.vault.disk.paths import is_base, is_note
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
 
 MIME_TYPE = "text/html;profile=mcp-app"
 DATA = "vaultwire/view"
@@ -23,7 +23,7 @@ DATA = "vaultwire/view"
 SEARCH, CHANGE, GRAPH = "search", "change", "graph"
 VIEWS = (SEARCH, CHANGE, GRAPH)
 _PREFIX = "ui://vaultwire/"
-_BY_TOOL = {"search_notes": SEARCH, "graph": GRAPH, "show_change": CHANGE, "list_changes": CHANGE}
+_BY_TOOL = {"search_notes": SEARCH, "list_links": GRAPH, "list_changes": CHANGE}
 
 
 def has_apps(request: Request, dialect: Dialect) -> bool:

@@ -10,7 +10,7 @@ from vaultwire.server.apps.extension import CHANGE, GRAPH, MIME_TYPE, SEARCH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _DESK, _APPS = "desk/page/", "server/apps/page/"

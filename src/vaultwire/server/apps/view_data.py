@@ -25,6 +25,8 @@ MOST_BYTES = 200_000
 """Of the files of a change, as JSON."""
 MOST_NODES, MOST_EDGES = 1500, 6000
 _NEEDED = {SEARCH: (), CHANGE: ("list_changes", "read_note"), GRAPH: ("list_notes",)}
+# What is asked of the links of the whole vault, and not of one note.
+_OF_THE_VAULT = ("unresolved", "orphans", "dead_ends", "hubs")
 
 May = Callable[[str], bool]
 Data = dict[str, Any]
@@ -80,15 +82,26 @@ class ViewData:
         glance = self._glances.get(name)
         if glance is None:
             glance = self._glances[name] = Glance(self._vaults.get(name))
-        wanted = None
-        if arguments.get("what") in ("neighbours", "path"):
-            wanted = {each["path"] for each in data.get("files", ())}
-            wanted |= {each["via"] for each in data.get("files", ()) if "via" in each}
+        paths = None if arguments.get("what") in _OF_THE_VAULT else _paths_in(data)
         return {
             "kind": GRAPH,
-            "graph": smaller(glance.graph(), wanted),
+            "graph": smaller(glance.graph(), paths),
             "root": uri_of(self._vaults.get(name), VaultPath("")),
         }
+
+
+def _paths_in(links: Mapping[str, Any]) -> set[str]:
+    """Return the files that an answer of ``list_links`` is about."""
+    paths = {links["path"]} if "path" in links else set()
+    for items, field in (
+        ("links", "target"),
+        ("backlinks", "path"),
+        ("notes", "path"),
+        ("files", "path"),
+        ("files", "via"),
+    ):
+        paths |= {each[field] for each in links.get(items, ()) if field in each}
+    return paths
 
 
 def _found(vault: Vault, note: Mapping[str, Any], words: list[str]) -> Data:

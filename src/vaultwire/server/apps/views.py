@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vaultwire.protocol.events import Request
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.apps.view_data import ViewData
     from vaultwire.server.vaults import Vaults
 

@@ -24,7 +24,7 @@ from vaultwire.server.editors.proposing import make_diff
 from vaultwire.server.editors.tools import TOOLS, argument, name_argument
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.changes.change import Author
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.links.checks import Finding
 from vaultwire.vault.vault import Vault

@@ -10,13 +10,12 @@ from collections.abc import Callable
 from vaultwire.protocol.revisions import Revision
 from vaultwire.server.features.one_vault import CHANGING_TTL_MS, caching, to_completed
 from vaultwire.server.results import LISTING, POLICY_DENIED, QUERYING, READING
-from vaultwire.tools.completions import meaning_of
-from vaultwire.tools.resources import names_view
+from vaultwire.tools.resources import meaning_of, names_view
 from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.features import Features
     from vaultwire.toolkit.registry import Client
 
@@ -32,8 +31,8 @@ _NEEDED_FOR_VALUES = {
     "note": LISTING,
     "file": LISTING,
     "folder": LISTING,
-    "tag": "list_tags",
-    "property": "list_properties",
+    "tag": "vault_overview",
+    "property": "vault_overview",
     "base": LISTING,
     "view": QUERYING,
 }

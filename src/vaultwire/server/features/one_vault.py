@@ -11,11 +11,12 @@ from collections.abc import Callable, Collection, Iterable
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import Revision
 from vaultwire.toolkit.phrases import iso_time
-from vaultwire.tools.base_pages import first_view
-from vaultwire.tools.completions import Meaning, completions
+from vaultwire.tools.base_views import first_view
 from vaultwire.tools.prompts import Message, Prompt, fill_prompt, find_prompt, list_prompts
 from vaultwire.tools.resources import (
+    Meaning,
     Resource,
+    completions,
     list_resources,
     read_resource,
     template_of,
@@ -32,7 +33,7 @@ from vaultwire.vault.vault import Vault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
 
 RESOURCES_PER_PAGE = 100  # about 25 KB
 MAX_VALUES = 100  # specification, Completion: "Maximum 100 items per response"

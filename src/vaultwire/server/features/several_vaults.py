@@ -26,7 +26,6 @@ from vaultwire.server.features.one_vault import (
     to_listed_prompt,
 )
 from vaultwire.server.vaults import ARGUMENT, Vaults
-from vaultwire.tools.completions import Meaning, completions, ranked
 from vaultwire.tools.prompts import (
     OURS,
     PROMPT_NOT_FOUND,
@@ -36,13 +35,13 @@ from vaultwire.tools.prompts import (
     list_prompts,
     plain_name,
 )
-from vaultwire.tools.resources import TEMPLATE, VIEW_TEMPLATE, root_of, vault_of
+from vaultwire.tools.resources import TEMPLATE, VIEW_TEMPLATE, Meaning, completions, ranked, root_of, vault_of
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.features import Features
 
 # Between a vault's name and a prompt's. Neither contains it: ``plain_name`` puts single underscores between words.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from vaultwire.protocol.events import Event
-    from vaultwire.protocol.json_types import Json, RequestId
+    from vaultwire.protocol.jsonrpc import Json, RequestId
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
     from vaultwire.server.workers import Workers

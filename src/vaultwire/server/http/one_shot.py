@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol.dialects import FOR_PROGRAMS
+from vaultwire.server.outlet import Outlet
 from vaultwire.server.results import Refusal, Result
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vaultwire.protocol.events import Request
-    from vaultwire.protocol.json_types import Json, JsonObject
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.handlers import Handlers
     from vaultwire.server.results import Answer
     from vaultwire.server.workers import Workers
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 def ask(workers: Workers, request: Request, on_answer: Callable[[Answer], None]) -> None:
     """Have the request answered. ``on_answer`` is called once, on any thread, and must not wait."""
-    single: Any = _Single(on_answer)  # the little of a session and of an outlet that the workers need
+    single: Any = _Single(on_answer)  # the little of a session that the workers need of one without progress
     workers.act(request, single, single)
 
 
@@ -58,7 +59,7 @@ def at_process_end(close: Callable[[], None]) -> None:
     threading.Thread(target=wait, name="vaultwire-end").start()
 
 
-class _Single:
+class _Single(Outlet):
     """Session and outlet of one request: the answer goes out as it is, all else nowhere."""
 
     dialect = FOR_PROGRAMS
@@ -73,23 +74,11 @@ class _Single:
     def refuse(self, _request: Request, code: int, message: str, data: JsonObject | None = None) -> Answer:
         return Refusal(code, message, data)
 
-    def answer(self, answer: Answer, _code: int | None) -> None:
+    def answer(self, answer: Any, _code: int | None) -> None:
         self._on_answer(answer)
 
-    def report(self, _request: Request, _progress: float, _total: float | None, _message: str | None) -> None:
-        return None
-
     def log_level(self, _request: Request) -> None:
-        return None
-
-    def log(self, _request: Request, _level: str, _logger: str, _data: Json) -> None:
-        return None
-
-    def send(self, _frame: bytes) -> None:
         """Nobody listens."""
 
-    def abandon(self) -> None:
-        """Nobody cancels."""
-
-    def hang_up(self) -> None:
-        """There is one answer and it is waited for."""
+    def log(self, *_: object) -> None:
+        """Nobody listens."""

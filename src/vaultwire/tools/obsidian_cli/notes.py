@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import Name, OptionalName
 from vaultwire.toolkit.phrases import add_other_files, text_blocks
-from vaultwire.toolkit.registry import Bounds, Outcome
+from vaultwire.toolkit.registry import Bounds, Name, OptionalName, Outcome
 from vaultwire.tools.obsidian_cli.port import Content, FileName, FilePath, Kind, Obsidian, app_tool
 from vaultwire.vault.value_types import Placed, Progress
 

@@ -154,6 +154,7 @@ def app_tool(
     # The longer deadline: the command has one of its own, of 30 seconds, which must end before the watchdog's.
     declare = tool(
         title=title,
+        listed="optional",
         time_class="search",
         read_only=read_only,
         destructive=destructive,

@@ -12,7 +12,7 @@ from vaultwire.protocol import http, jsonrpc
 from vaultwire.server.work_queue import WorkQueue
 from vaultwire.server.workers import log_crash
 from vaultwire.transports.relay.http_client import ConnectionLost, Unreachable
-from vaultwire.transports.relay.in_flight import (
+from vaultwire.transports.relay.upstream import (
     LOST,
     MAX_ANSWER_VALUES,
     REFUSED,
@@ -20,15 +20,15 @@ from vaultwire.transports.relay.in_flight import (
     Failure,
     InFlightMessage,
     NoMcp,
+    Upstream,
 )
-from vaultwire.transports.relay.upstream import Upstream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from vaultwire.protocol.json_types import Json, JsonObject, RequestId
+    from vaultwire.protocol.jsonrpc import Json, JsonObject, RequestId
     from vaultwire.transports.relay.upstream import McpServer
 
 # Requests at once. Each has a thread; more than these wait in the queue.

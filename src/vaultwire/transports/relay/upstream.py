@@ -7,12 +7,13 @@ forgotten the session, it is opened again, as the client had it.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from vaultwire import __version__
 from vaultwire.protocol import http, jsonrpc
 from vaultwire.protocol.events import meta_of
-from vaultwire.transports.relay.event_stream import Cursor, read_events
+from vaultwire.protocol.revisions import META_VERSION
 from vaultwire.transports.relay.http_client import (
     MAX_ANSWER_BYTES,
     ConnectionLost,
@@ -20,22 +21,160 @@ from vaultwire.transports.relay.http_client import (
     ResponseTooLarge,
     Unreachable,
 )
-from vaultwire.transports.relay.in_flight import (
-    MAX_ANSWER_VALUES,
-    REFUSED,
-    Failure,
-    InFlightMessage,
-    NoMcp,
-    SessionGone,
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from vaultwire.protocol.http import HeaderParams
-    from vaultwire.protocol.json_types import JsonObject
+    from vaultwire.protocol.jsonrpc import Json, JsonObject
     from vaultwire.transports.relay.http_client import Response
+
+
+# One message of the client on its way to the server: what is still to be answered of it, and why it failed. Sends nothing.
+
+UNREACHABLE = "SERVER_UNREACHABLE"
+LOST = "CONNECTION_LOST"
+REFUSED = "SERVER_REFUSED"
+
+# The most values in one answer. A list of all notes of a very large vault, with a few facts for each, has fewer.
+MAX_ANSWER_VALUES = 1_000_000
+
+
+class Failure(Exception):  # noqa: N818 - says what came of it
+    """The server did not answer the message. ``may_have_run``: the message may have had its effect all the same."""
+
+    def __init__(self, code: str, message: str, *, may_have_run: bool = False) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.may_have_run = may_have_run
+
+
+class NoMcp(Exception):  # noqa: N818 - says what there is
+    """There is no MCP at this address, or not this method of it. The request has not run."""
+
+
+class SessionGone(Exception):  # noqa: N818 - says what there is
+    """The server does not know the session any more. The request has not run."""
+
+
+class InFlightMessage:
+    """One message or batch. ``ids`` are its requests that are neither answered nor cancelled. Also a task of a queue."""
+
+    def __init__(self, frame: bytes, message: Json, *, is_internal: bool = False) -> None:
+        """``is_internal``: the client is not told of the answer."""
+        self.frame = frame
+        self.message = message
+        self.is_internal = is_internal
+        self.single: JsonObject = message if isinstance(message, dict) else {}
+        self.method: str = self.single.get("method", "")
+        self.params: JsonObject = self.single["params"] if isinstance(self.single.get("params"), dict) else {}
+        self.ids: set[Any] = {_request_id(each) for each in (message if isinstance(message, list) else [message])}
+        self.ids.discard(None)
+        self.is_stateless = META_VERSION in meta_of(self.params) or self.method == "server/discover"
+        self.opens_session = self.method in ("initialize", "notifications/initialized")
+        self.send_after: InFlightMessage | None = None
+        self.is_started = False
+        self.is_cancelled = False
+        self.sent = threading.Event()  # set also when it is certain that it is never sent
+        self.queue: Any = None  # set by the queue
+        self.is_abandoned = False  # read by the queue
+        self._response: Response | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the message in error texts."""
+        return self.method or ("a batch" if isinstance(self.message, list) else "an answer")
+
+    @property
+    def wants_answer(self) -> bool:
+        """Whether the client wants the server's answer: also to a batch in which no id could be read."""
+        return bool(self.ids) or isinstance(self.message, list)
+
+    def begin(self, response: Response) -> None:
+        """Note that the message is sent, and which response answers it."""
+        self._response = response
+        self.sent.set()
+        if self.is_cancelled and self.is_stateless:  # cancelled while it was being sent
+            response.abort()
+
+    def abort(self) -> None:
+        """Stop waiting for the response."""
+        if self._response is not None:
+            self._response.abort()
+
+
+def _request_id(message: Json) -> Any:
+    if isinstance(message, dict) and "method" in message and jsonrpc.is_request_id(message.get("id")):
+        return message["id"]
+    return None
+
+
+# Server-sent events: lines to events (WHATWG HTML, "Server-sent events"). Pure.
+
+# What a line costs in memory beyond its bytes: one event may have very many lines.
+_LINE_BYTES = 40
+# Bytes without any event between two events. Servers keep a stream open with some bytes every few seconds: 60 days of them.
+_MAX_IDLE_BYTES = 1 << 20
+# The id goes back to the server in a header. A longer one is ignored.
+_MAX_ID_BYTES = 1024
+# The longest pause before a new attempt that a server may ask for.
+_MAX_RETRY_SECONDS = 300.0
+_MAX_DIGITS = 9
+
+
+class Cursor:
+    """A client's place in a stream: the id of the last event, and how long to wait before asking for the rest."""
+
+    last_id = ""
+    retry_seconds: float | None = None
+
+
+def read_events(lines: Iterable[bytes], cursor: Cursor, most_bytes: int) -> Iterator[bytes]:
+    """Yield the data of each event, lines joined by ``\\n``. The cursor moves on before the event is yielded.
+
+    An event without an empty line at its end is dropped, as the standard says. An event without data is not yielded, but
+    its id counts. Raises ResponseTooLarge.
+    """
+    data: list[bytes] = []
+    size = idle = 0
+    last_id = cursor.last_id
+    for line in _split_at_carriage_returns(lines):
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            size += len(value) + _LINE_BYTES
+            if size > most_bytes:
+                raise ResponseTooLarge(f"an event of its answer has more than {most_bytes} bytes")
+            data.append(value)
+            continue
+        idle += len(line) + 1
+        if idle > _MAX_IDLE_BYTES:
+            raise ResponseTooLarge(f"it sent {_MAX_IDLE_BYTES} bytes without an event")
+        if not line:
+            cursor.last_id = last_id
+            whole, data, size = b"\n".join(data), [], 0
+            if whole:
+                idle = 0
+                yield whole
+        elif name == b"id" and b"\0" not in value and len(value) <= _MAX_ID_BYTES:
+            last_id = value.decode("latin-1")
+        elif name == b"retry" and value.isdigit() and len(value) <= _MAX_DIGITS:
+            cursor.retry_seconds = min(int(value) / 1000, _MAX_RETRY_SECONDS)
+
+
+def _split_at_carriage_returns(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines without their line ends. A ``\\r`` alone ends a line, too; no server we know sends one."""
+    for line in lines:
+        bare = line.removesuffix(b"\n").removesuffix(b"\r")
+        start = 0
+        while (end := bare.find(b"\r", start)) >= 0:  # one by one: there may be millions
+            yield bare[start:end]
+            start = end + 1
+        yield bare[start:] if start else bare
+
 
 # While the server has never answered: it may be starting. The contract's relay: 30 retries, 1 second doubled up to 30.
 START_DELAYS = tuple(min(2.0**n, 30.0) for n in range(30))

@@ -2,34 +2,321 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from typing import overload
 
-from vaultwire.bases.base import Base, View
+from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, NotABaseError, View, normal_id, read_base
 from vaultwire.bases.base_blocks import base_blocks
-from vaultwire.bases.base_file import NotABaseError, read_base
-from vaultwire.bases.errors import TooMuchMemoryError
-from vaultwire.bases.new_notes import NewNoteInView, new_note_in
+from vaultwire.bases.base_edits import NewNoteInView, new_note_in
+from vaultwire.bases.comparing import is_truthy
+from vaultwire.bases.parser import to_text
+from vaultwire.bases.row import FileFacts, LinkFact, Query, Row
+from vaultwire.bases.values import ErrorValue, TooMuchMemoryError, Value, size_of, text_of
+from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.base_queries import sources
-from vaultwire.vault.base_queries.explaining import explain
-from vaultwire.vault.base_queries.failures import Failures
 from vaultwire.vault.base_queries.host import VaultHost
-from vaultwire.vault.base_queries.lazy_rows import LazyRows
-from vaultwire.vault.base_queries.one_property import OneProperty
-from vaultwire.vault.base_queries.remembered_results import RememberedResults
-from vaultwire.vault.base_queries.results import BaseBlock, BaseResult, BaseSource, Explanation
-from vaultwire.vault.base_queries.running import ViewQuery
-from vaultwire.vault.base_queries.uses import asks_for_creation, depends_on_time
+from vaultwire.vault.base_queries.narrowing import asks_for_creation, depends_on_time
+from vaultwire.vault.base_queries.running import (
+    BaseBlock,
+    BaseResult,
+    BaseSource,
+    Column,
+    Explanation,
+    Failures,
+    FilterVerdict,
+    FormulaResult,
+    Outcome,
+    ResultRow,
+    ResultRows,
+    ViewQuery,
+    cells_of,
+    value_of,
+)
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.rows import Rows
+from vaultwire.vault.links.link_resolver import link_name, link_names_to, linkpath_of
 from vaultwire.vault.links.note_lookup import locate, locate_file
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
+
+# Explains a view: why one file is in it or not, filter by filter, and what each formula gives for it.
+
+_WHY = {"or": "no filter of an “or” holds", "not": "a filter of a “not” holds"}
+
+
+def explain(query: ViewQuery, path: VaultPath) -> Explanation:
+    """Return what each filter and each formula of a view gives for a file."""
+    row = query.row(path)
+    filters: list[FilterVerdict] = []
+    dropped: list[str] = []
+    for of, wanted in (("base", query.base.filter), ("view", query.view.filter)):
+        if wanted is None:
+            continue
+        filters += _verdicts(query, row, of, wanted, 0)
+        if query.holds(wanted, row) is not True:
+            dropped += [f"{of}: {why}" for why in _reasons(query, row, wanted)]
+    formulas = [
+        FormulaResult(name, _written(formula), value_of(formula, row)) for name, formula in query.base.formulas.items()
+    ]
+    return Explanation(path, query.view, not dropped, filters, formulas, dropped, query.failures.all)
+
+
+def _verdicts(query: ViewQuery, row: Row, of: str, wanted: Filter, depth: int) -> Iterator[FilterVerdict]:
+    holds = query.holds(wanted, row) is True
+    if isinstance(wanted, Condition):
+        yield FilterVerdict(of, depth, wanted.text, value_of(wanted.expression, row), holds)
+        return
+    yield FilterVerdict(of, depth, wanted.kind, holds, holds)
+    for each in wanted.filters:
+        yield from _verdicts(query, row, of, each, depth + 1)
+
+
+def _reasons(query: ViewQuery, row: Row, wanted: Filter) -> Iterator[str]:
+    """Yield, for a filter that does not hold, the filters that are the reason."""
+    if isinstance(wanted, Condition):
+        yield f"{wanted.text} gave {_shown(value_of(wanted.expression, row))}"
+    elif wanted.kind == "and":
+        for each in wanted.filters:
+            if query.holds(each, row) is not True:
+                yield from _reasons(query, row, each)
+    else:
+        inner = [each for each in wanted.filters if wanted.kind == "or" or query.holds(each, row) is not False]
+        said = [
+            f"{each.text} gave {_shown(value_of(each.expression, row))}" if isinstance(each, Condition) else each.kind
+            for each in inner
+        ]
+        yield f"{_WHY[wanted.kind]}: {'; '.join(said) or 'it has none'}"
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, ErrorValue):
+        return f"the error “{value.message}”"
+    if value is None:
+        return "nothing"
+    return text_of(value) or "an empty text"
+
+
+def _written(expression: Expression) -> str:
+    return expression.text if isinstance(expression, Broken) else to_text(expression)
+
+
+# The rows of a result, whose cells are made when they are first asked for: most callers read one page of many.
+
+# Rows kept once they were made: a few pages of usual columns.
+_MOST_KEPT_BYTES = 1_000_000
+
+
+class LazyRows(ResultRows):
+    """Safe to use from several threads: one makes rows at a time."""
+
+    def __init__(self, query: ViewQuery, outcome: Outcome) -> None:
+        self._query = query
+        self._files = outcome.files
+        self._places = outcome.places
+        self._cells = cells_of(query.columns)
+        self._image = cells_of(_image_of(query.view))
+        self._made: dict[int, tuple[ResultRow, int]] = {}
+        self._kept = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    @overload
+    def __getitem__(self, place: int) -> ResultRow: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[ResultRow]: ...
+
+    def __getitem__(self, place: int | slice) -> ResultRow | list[ResultRow]:
+        wanted = range(len(self._files))[place]
+        with self._lock:
+            return self._row(wanted)[0] if isinstance(wanted, int) else [self._row(each)[0] for each in wanted]
+
+    def paths(self) -> list[VaultPath]:
+        """See ``ResultRows``."""
+        return [file.path for file in self._files]
+
+    def page(self, numbers: Iterable[int], most_bytes: int, progress: Progress) -> list[ResultRow]:
+        """See ``ResultRows``. The formulas of one row may take half a second: the caller may stop between two."""
+        rows: list[ResultRow] = []
+        for number in numbers:
+            progress.check()
+            with self._lock:
+                row, size = self._row(number)
+            most_bytes -= size
+            if most_bytes < 0 and rows:
+                break
+            rows.append(row)
+        return rows
+
+    def release(self) -> None:
+        """See ``ResultRows``. While rows are made, nothing is given back."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._made.clear()
+                self._kept = 0
+                self._query.host.release()
+            finally:
+                self._lock.release()
+
+    def _row(self, place: int) -> tuple[ResultRow, int]:
+        """Return a row, and the bytes that it takes."""
+        known = self._made.get(place)
+        if known is not None:
+            return known
+        path = self._files[place].path
+        row = self._query.row(path)
+        group = self._places[place] if self._places else -1
+        found = ResultRow(path, self._cells(row), group, next(iter(self._image(row)), None))
+        size = sum(map(size_of, (*found.cells, found.image)))
+        self._kept += size
+        if self._kept > _MOST_KEPT_BYTES:
+            self._made.clear()
+            self._kept = size
+        if size <= _MOST_KEPT_BYTES:
+            self._made[place] = found, size
+        return found, size
+
+
+def _image_of(view: View) -> list[Column]:
+    """Return the property whose value is the picture of a card; none for most views."""
+    written = view.settings.get("image")
+    return [Column(normal_id(written), written)] if isinstance(written, str) and written.strip() else []
+
+
+# What push-down asks of a query: the values of a property in the vault, and whether an expression holds for one of them.
+
+
+class OneProperty:
+    """Answers the narrowing of one query (``narrowing.Judge``)."""
+
+    def __init__(self, query: ViewQuery, rows: Rows, progress: Progress) -> None:
+        self._query = query
+        self._rows = rows
+        self._progress = progress
+
+    def values(self, name: str, most: int) -> Mapping[str, PropertyValue] | None:
+        """See ``Judge``."""
+        return self._rows.values(name, most, self._progress)
+
+    def passes(self, expression: Expression, name: str, value: PropertyValue, *, is_there: bool) -> bool | None:
+        """See ``Judge``."""
+        shared = self._query.shared
+        host = _OneNote({name: value} if is_there else {}, self._query.host)
+        given = value_of(expression, Row(Query(host, shared.now, shared.formulas, compiled=shared.compiled), ""))
+        return None if isinstance(given, ErrorValue) else is_truthy(given)
+
+    def names_of_link(self, linktext: str) -> tuple[str, ...] | None:
+        """See ``Judge``."""
+        path = linkpath_of(linktext).strip()
+        # Where a relative link leads depends on the folder.
+        if not path or path.startswith(".") or "[[" in linktext or "|" in linktext:
+            return None
+        names = {link_name(VaultPath(""), path), *link_names_to(VaultPath(path))}
+        found = self._query.host.resolve(path, self._query.this)
+        if found is not None:
+            names.update(link_names_to(VaultPath(found)))
+            # A link to the file by its own text may be an empty one: ``[[#Heading]]``.
+            names.add("")
+        return tuple(sorted(names))
+
+    def this_path(self) -> str:
+        """See ``Judge``."""
+        return self._query.this
+
+    def formula(self, name: str) -> Expression | None:
+        """See ``Judge``."""
+        return self._query.base.formulas.get(name)
+
+
+class _OneNote:
+    """A vault with one file that has one property, or none: a ``Host``."""
+
+    def __init__(self, properties: Mapping[str, PropertyValue], of: VaultHost) -> None:
+        self._properties = properties
+        self.property_type = of.property_type
+
+    def resolve(self, linktext: str, source: str) -> str | None:  # noqa: ARG002 - there are no other files
+        """See ``Host``."""
+        return None
+
+    def facts(self, path: str) -> FileFacts | None:  # noqa: ARG002
+        """See ``Host``."""
+        return FileFacts(0, 0, 0)
+
+    def properties(self, path: str) -> Mapping[str, PropertyValue]:  # noqa: ARG002
+        """See ``Host``."""
+        return self._properties
+
+    def tags(self, path: str) -> Sequence[str]:  # noqa: ARG002
+        """See ``Host``."""
+        return ()
+
+    def links(self, path: str) -> Sequence[LinkFact]:  # noqa: ARG002
+        """See ``Host``."""
+        return ()
+
+    def backlinks(self, path: str) -> Sequence[str]:  # noqa: ARG002
+        """See ``Host``."""
+        return ()
+
+
+# The last few results of bases, true until anything in the vault changes.
+#
+# They belong to one index, so to what one run may see.
+
+# A result in memory is its list of files, its groups and summaries, and a megabyte of rows at most.
+_BYTES_PER_FILE = 600
+_MOST_BYTES = 12_000_000
+_MOST = 16
+
+
+class RememberedResults:
+    """Results by what they were asked with. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._version: Hashable = None
+        self._results: dict[Hashable, tuple[BaseResult, int]] = {}  # the least recently used first
+
+    def get(self, question: Hashable, version: Hashable) -> BaseResult | None:
+        """Return the result of a question, if nothing has changed since."""
+        with self._lock:
+            if version != self._version:
+                self._results.clear()
+                return None
+            known = self._results.pop(question, None)
+            if known is None:
+                return None
+            self._results[question] = known
+            return known[0]
+
+    def keep(self, question: Hashable, version: Hashable, result: BaseResult) -> None:
+        """Keep a result that was made while the vault had this version. Those before it give back what they can read again."""
+        size = len(result.rows) * _BYTES_PER_FILE + result.kept_bytes
+        with self._lock:
+            if version != self._version:
+                self._results.clear()
+                self._version = version
+            for other, _ in self._results.values():
+                other.rows.release()
+            if size > _MOST_BYTES:
+                return
+            self._results[question] = (result, size)
+            total = sum(each for _, each in self._results.values())
+            for oldest in list(self._results)[:-1]:
+                if total <= _MOST_BYTES and len(self._results) <= _MOST:
+                    break
+                total -= self._results.pop(oldest)[1]
+
 
 _ONLY_VIEW = View("Table")
 """What a base without views shows."""

@@ -1,22 +1,80 @@
 """Push-down: which part of a filter the index can answer, and what is left to be evaluated file by file.
 
-For each filter two conditions are found: ``sure`` (a file that meets it passes the filter) and ``possible`` (a file that does
-not meet it does not pass). Where both are the same, nothing is left. A filter that depends on one property only is evaluated
-once for each value that the property has in the vault, by the language itself: so it cannot mean anything else here.
+A filter is true, false or an error for a file, and the condition is found for one of the first two: so the opposite of a filter
+needs no rules of its own, and an error is neither. A filter that depends on one property only is evaluated once for each value
+that the property has in the vault, by the language itself: so it cannot mean anything else here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from vaultwire.bases.base import Broken, Expression, Filter, Group
-from vaultwire.bases.parser import children
-from vaultwire.bases.tree import Binary, Call, Index, Literal, Member, Name, Node, Unary
+from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, View
+from vaultwire.bases.parser import Binary, Call, Index, Literal, Member, Name, Node, Unary, children
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.vault.base_queries.uses import TIME_AND_CHANCE
 from vaultwire.vault.index import rows
 from vaultwire.vault.index.rows import AnyOf, Every, Not
+
+# What the expressions of a query use: the time, chance, the times of creation. Decided by their trees, before they run.
+
+TIME_AND_CHANCE = frozenset(("now", "random", "relative", "today"))
+_CREATED = "ctime"
+
+
+def depends_on_time(base: Base, view: View) -> bool:
+    """Tell whether a view may give something else a moment later, though nothing in the vault has changed."""
+    return any(
+        isinstance(node, Call) and node.function.name in TIME_AND_CHANCE for node in _nodes(_expressions(base, view))
+    )
+
+
+def asks_for_creation(base: Base, view: View) -> bool:
+    """Tell whether a view may ask when files were made."""
+    return f"file.{_CREATED}" in property_ids(view) or any(map(_may_be_creation, _nodes(_expressions(base, view))))
+
+
+def _may_be_creation(node: Node) -> bool:
+    if isinstance(node, Index):
+        # The name of the field may be computed.
+        return not isinstance(node.index, Literal) or node.index.value == _CREATED
+    return isinstance(node, (Member, Name)) and node.name == _CREATED
+
+
+def property_ids(view: View) -> Iterator[str]:
+    """Yield the ids of all properties that a view names."""
+    yield from view.order
+    yield from view.summaries
+    yield from (each.property for each in view.sort)
+    if view.group_by:
+        yield view.group_by.property
+
+
+def conditions(wanted: Filter | None) -> Iterator[Condition]:
+    """Yield the expressions of a filter, in their order."""
+    if isinstance(wanted, Group):
+        for each in wanted.filters:
+            yield from conditions(each)
+    elif wanted is not None:
+        yield wanted
+
+
+def _expressions(base: Base, view: View) -> Iterator[Expression]:
+    yield from base.formulas.values()
+    yield from base.summaries.values()
+    for each in (*conditions(base.filter), *conditions(view.filter)):
+        yield each.expression
+
+
+def _nodes(expressions: Iterator[Expression]) -> Iterator[Node]:
+    """Yield every expression and all within it."""
+    waiting: list[Expression] = [*expressions]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, Broken):
+            yield node
+            waiting += children(node)
+
 
 _ALL: rows.Condition = Every(())
 _NONE: rows.Condition = AnyOf(())
@@ -37,20 +95,14 @@ _ONLY_TEXT = 1
 
 
 class Narrowed(NamedTuple):
-    """What the index can say of a filter. ``never_fails``: its expression gives no error for any file.
+    """What the index can say of a filter: the files that may meet it, and whether these are exactly those that do.
 
-    ``hides_errors``: a file that is not ``possible`` may give an error instead of false.
+    ``never_fails``: its expression gives no error for any file.
     """
 
-    sure: rows.Condition
     possible: rows.Condition
+    is_exact: bool
     never_fails: bool = False
-    hides_errors: bool = False
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the index alone tells which files pass."""
-        return self.sure == self.possible
 
 
 class Plan(NamedTuple):
@@ -79,7 +131,7 @@ class Judge(Protocol):
         """Return a formula of the base."""
 
 
-UNKNOWN = Narrowed(_NONE, _ALL)
+_UNKNOWN = Narrowed(_ALL, is_exact=False)
 
 
 def narrowed(wanted: Filter | None, judge: Judge) -> Plan:
@@ -87,13 +139,12 @@ def narrowed(wanted: Filter | None, judge: Judge) -> Plan:
     if wanted is None:
         return Plan(_ALL, None)
     narrowing = _Narrowing(judge)
-    found = narrowing.of_filter(wanted, 0)
-    if _count(found.possible) > _MOST_CONDITIONS:
+    parts = [(part, narrowing.of_filter(part)) for part in _parts(wanted)]
+    whole = _every([narrowed_part for _, narrowed_part in parts])
+    if _count(whole.possible) > _MOST_CONDITIONS:
         return Plan(_ALL, wanted)
-    if found.is_exact:
-        return Plan(found.possible, None)
-    rest = [part for part in _parts(wanted) if not narrowing.of_filter(part, 0).is_exact]
-    return Plan(found.possible, rest[0] if len(rest) == 1 else Group("and", tuple(rest)))
+    rest = [part for part, narrowed_part in parts if not narrowed_part.is_exact]
+    return Plan(whole.possible, (rest[0] if len(rest) == 1 else Group("and", tuple(rest))) if rest else None)
 
 
 def _parts(wanted: Filter) -> list[Filter]:
@@ -106,56 +157,44 @@ def _parts(wanted: Filter) -> list[Filter]:
 class _Narrowing:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
-        self._known: dict[int, tuple[Filter, Narrowed]] = {}
 
-    def of_filter(self, wanted: Filter, depth: int) -> Narrowed:
-        known = self._known.get(id(wanted))
-        if known is None:
-            found = self._of_group(wanted, depth) if isinstance(wanted, Group) else self.of(wanted.expression, depth)
-            # The filter is kept with it, so that no other one gets its id.
-            known = self._known[id(wanted)] = (wanted, found)
-        return known[1]
-
-    def _of_group(self, group: Group, depth: int) -> Narrowed:
+    def of_filter(self, wanted: Filter, depth: int = 0, *, holds: bool = True) -> Narrowed:
+        """Return what the index can say of where a filter holds or, without ``holds``, of where it does not."""
+        if not isinstance(wanted, Group):
+            return self.of(wanted.expression, depth, holds=holds)
         if depth > _MOST_DEEP:
-            return UNKNOWN
-        parts = [self.of_filter(each, depth + 1) for each in group.filters]
-        if group.kind == "and":
-            return _every(parts)
-        found = _any(parts)
-        if group.kind == "or":
-            return found
-        return Narrowed(_NONE if found.hides_errors else _not(found.possible), _not(found.sure))
+            return _UNKNOWN
+        holds_each = holds != (wanted.kind == "not")
+        parts = [self.of_filter(each, depth + 1, holds=holds_each) for each in wanted.filters]
+        # The opposite of "one of them holds" is "none of them holds". An error of one is no matter where others decide.
+        is_every = (wanted.kind != "or") == holds
+        return _every(parts) if is_every else _any(parts, is_exact=all(part.is_exact for part in parts))
 
-    def of(self, expression: Expression, depth: int) -> Narrowed:
-        """Return what the index can say of an expression."""
-        if isinstance(expression, Broken):
-            return Narrowed(_NONE, _NONE, hides_errors=True)
+    def of(self, node: Expression, depth: int, *, holds: bool) -> Narrowed:
+        """Return what the index can say of where an expression holds, or does not hold."""
+        if isinstance(node, Broken):
+            return Narrowed(_NONE, is_exact=True)
         if depth > _MOST_DEEP:
-            return UNKNOWN
-        return (
-            self._of_one_property(expression) or self._of_file(expression) or self._of_operator(expression, depth + 1)
-        )
-
-    def _of_operator(self, node: Node, depth: int) -> Narrowed:
+            return _UNKNOWN
+        by_property = self._of_one_property(node, holds=holds)
+        if by_property is not None:
+            return by_property
+        by_file = self._of_file(node)
+        if by_file is not None:
+            return by_file if holds else _opposite(by_file)
         if isinstance(node, Unary) and node.operator == "!":
-            inner = self.of(node.operand, depth)
-            return Narrowed(_not(inner.possible), _not(inner.sure), True) if inner.never_fails else UNKNOWN
+            return self.of(node.operand, depth + 1, holds=not holds)
         if not isinstance(node, Binary) or node.operator not in ("&&", "||"):
-            return UNKNOWN
-        left, right = self.of(node.left, depth), self.of(node.right, depth)
-        both_are_safe = left.never_fails and right.never_fails
-        if node.operator == "&&":
-            # An error on the left is the result, also where the right is false.
-            hides_errors = not left.never_fails or right.hides_errors
-            return _every([left, right])._replace(never_fails=both_are_safe, hides_errors=hides_errors)
-        found = _any([left, right])
+            return _UNKNOWN
+        parts = [self.of(each, depth + 1, holds=holds) for each in (node.left, node.right)]
+        if (node.operator == "&&") == holds:
+            return _every(parts)
         # An error on the left is the result, whatever is on the right.
-        return found._replace(sure=found.sure if left.never_fails else left.sure, never_fails=both_are_safe)
+        return _any(parts, is_exact=parts[0].never_fails and all(part.is_exact for part in parts))
 
     # ------------------------------------------------------------------ one property
 
-    def _of_one_property(self, node: Node) -> Narrowed | None:
+    def _of_one_property(self, node: Node, *, holds: bool) -> Narrowed | None:
         names: dict[str, str] = {}
         if not self._depends_on(node, names, frozenset(), in_lambda=False) or len(names) != 1:
             return None
@@ -163,20 +202,15 @@ class _Narrowing:
         stored = self._judge.values(name, _MOST_VALUES)
         if stored is None:
             return None
-        sure: list[str] = []
-        possible: list[str] = []
-        for text, value in stored.items():
-            passes = None if _is_relative(text) else self._judge.passes(node, name, value, is_there=True)
-            if passes is not False:
-                possible.append(text)
-            if passes is True:
-                sure.append(text)
+        # A file for which it fails is looked at again, so that its error is reported.
+        passes = {
+            text: None if _is_relative(text) else self._judge.passes(node, name, value, is_there=True)
+            for text, value in stored.items()
+        }
         or_none = self._judge.passes(node, name, None, is_there=False)
-        return Narrowed(
-            rows.HasValue(name, tuple(sure), or_none is True),
-            rows.HasValue(name, tuple(possible), or_none is not False),
-            never_fails=False,
-        )
+        possible = tuple(text for text, result in passes.items() if result is not (not holds))
+        is_exact = None not in passes.values() and or_none is not None
+        return Narrowed(rows.HasValue(name, possible, or_none is not (not holds)), is_exact)
 
     def _depends_on(self, node: Node, names: dict[str, str], formulas: frozenset[str], *, in_lambda: bool) -> bool:
         """Add the properties that an expression depends on. Return whether it depends on nothing else."""
@@ -212,10 +246,8 @@ class _Narrowing:
             is_simple = node.function.name == "contains" and len(node.arguments) == _ONLY_TEXT
             return self.has_tag(node.arguments) if is_simple else None
         if isinstance(node, Binary) and node.operator in ("==", "!="):
-            found = self._of_field(node.left, node.right) or self._of_field(node.right, node.left)
-            if found is None or node.operator == "==":
-                return found
-            return Narrowed(_not(found.possible), _not(found.sure), found.never_fails)
+            equal = self._of_field(node.left, node.right) or self._of_field(node.right, node.left)
+            return equal if equal is None or node.operator == "==" else _opposite(equal)
         return None
 
     def _of_field(self, left: Node, right: Node) -> Narrowed | None:
@@ -246,7 +278,7 @@ class _Narrowing:
         tags = [text.strip().removeprefix("#") for text in texts]
         found = _one_of([rows.Tagged(tag) for tag in tags if tag])
         # The index takes two Unicode forms of a letter for the same, the language does not.
-        return _exact(found) if all(map(str.isascii, tags)) else Narrowed(_NONE, found, never_fails=True)
+        return Narrowed(found, is_exact=all(map(str.isascii, tags)), never_fails=True)
 
     def in_folder(self, arguments: tuple[Node, ...]) -> Narrowed | None:
         """``file.inFolder("a")``."""
@@ -275,7 +307,7 @@ class _Narrowing:
             texts = _texts(arguments)
             text = texts[0] if texts else ""
         names = self._judge.names_of_link(text) if text else None
-        return None if names is None else Narrowed(_NONE, rows.AsksFor(names))
+        return None if names is None else Narrowed(rows.AsksFor(names), is_exact=False)
 
 
 _OF_FUNCTION: Mapping[str, Callable[[_Narrowing, tuple[Node, ...]], Narrowed | None]] = {
@@ -296,21 +328,27 @@ def _count(condition: rows.Condition) -> int:
 
 
 def _exact(condition: rows.Condition) -> Narrowed:
-    return Narrowed(condition, condition, never_fails=True)
+    return Narrowed(condition, is_exact=True, never_fails=True)
+
+
+def _opposite(of: Narrowed) -> Narrowed:
+    """Return where an expression that never fails does not hold."""
+    if not of.is_exact:
+        return _UNKNOWN
+    condition = {_ALL: _NONE, _NONE: _ALL}.get(of.possible) or Not(of.possible)
+    return of._replace(possible=condition)
 
 
 def _every(parts: list[Narrowed]) -> Narrowed:
-    hides_errors = any(part.hides_errors for part in parts)
     return Narrowed(
-        _all_of([part.sure for part in parts]), _all_of([part.possible for part in parts]), hides_errors=hides_errors
+        _all_of([part.possible for part in parts]),
+        all(part.is_exact for part in parts),
+        all(part.never_fails for part in parts),
     )
 
 
-def _any(parts: list[Narrowed]) -> Narrowed:
-    hides_errors = any(part.hides_errors for part in parts)
-    return Narrowed(
-        _one_of([part.sure for part in parts]), _one_of([part.possible for part in parts]), hides_errors=hides_errors
-    )
+def _any(parts: list[Narrowed], *, is_exact: bool) -> Narrowed:
+    return Narrowed(_one_of([part.possible for part in parts]), is_exact, all(part.never_fails for part in parts))
 
 
 def _all_of(conditions: list[rows.Condition]) -> rows.Condition:
@@ -325,12 +363,6 @@ def _one_of(conditions: list[rows.Condition]) -> rows.Condition:
         return _ALL
     inner = tuple(condition for condition in conditions if condition != _NONE)
     return inner[0] if len(inner) == 1 else AnyOf(inner)
-
-
-def _not(condition: rows.Condition) -> rows.Condition:
-    if condition == _ALL:
-        return _NONE
-    return _ALL if condition == _NONE else Not(condition)
 
 
 # ---------------------------------------------------------------------- expressions

@@ -2,28 +2,259 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from vaultwire.bases.base import Base, Condition, Expression, Filter, Group, Sorting, View
+from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, Sorting, View
 from vaultwire.bases.comparing import is_empty, is_last, is_truthy, key_bytes, sort_key
-from vaultwire.bases.errors import size_of
 from vaultwire.bases.evaluation import Compiled, compile_expression, evaluate, run
+from vaultwire.bases.functions.table import GLOBALS, METHOD_NAMES
+from vaultwire.bases.parser import Call, Index, Literal, Member, Name, Node, children
 from vaultwire.bases.row import Query, Row
-from vaultwire.bases.summaries import needed, summarize
-from vaultwire.bases.texts import text_of
-from vaultwire.bases.tree import Member, Name, Node
-from vaultwire.bases.values import ErrorValue, Value
-from vaultwire.vault.base_queries.failures import FILTER, GROUPING, SORTING, SUMMARY, Failures
+from vaultwire.bases.summaries import DEFAULT_SUMMARIES, default_summary, needed, summarize
+from vaultwire.bases.values import ErrorValue, Value, no_function, size_of, text_of
 from vaultwire.vault.base_queries.host import VaultHost
-from vaultwire.vault.base_queries.narrowing import Judge, narrowed
-from vaultwire.vault.base_queries.results import Column, ResultGroup
+from vaultwire.vault.base_queries.narrowing import Judge, conditions, narrowed, property_ids
 from vaultwire.vault.index.rows import Every, RowFile, Rows
-from vaultwire.vault.value_types import NO_PROGRESS, Progress
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
+
+# What fails in a view, so that no answer hides it: expressions that cannot be read, and those that give errors for files.
+
+FILTER, FORMULA, SORTING, GROUPING, SUMMARY = "The filter", "The formula", "Sorting by", "Grouping by", "The summary of"
+
+
+class Failures:
+    """The failures of one view. Those of its text are known from the start; those of files are added while it runs."""
+
+    def __init__(self, base: Base, view: View) -> None:
+        self._base = base
+        filters = [
+            (FILTER, each.text, each.expression) for each in (*conditions(base.filter), *conditions(view.filter))
+        ]
+        seen: set[str] = set()
+        of_rows = dict(_failures_of_text(base, filters, [], seen))
+        named = [each.removeprefix("formula.") for each in property_ids(view) if each.startswith("formula.")]
+        own = [
+            (SUMMARY, column, base.summaries[name]) for column, name in view.summaries.items() if name in base.summaries
+        ]
+        self._of_text = of_rows | dict(_failures_of_text(base, own, named, seen)) | dict(_unknown_summaries(base, view))
+        self._of_files: dict[tuple[str, str], tuple[str, str, int]] = {}
+        # What is wrong with the order counts where a limit leaves only the first files.
+        self.of_rows = [*base.problems, *_in_words(of_rows if view.limit is None else self._of_text)]
+        """What was not understood of those parts that say which files the view shows, in words."""
+
+    def add(self, of: str, text: str, message: str, path: str) -> None:
+        """Add a failure for one file; "" is for all together. ``of``: a word above; ``text``: the expression or the id."""
+        first, at, count = self._of_files.get((of, text), (message, path, 0))
+        self._of_files[of, text] = first, at, count + 1
+
+    @property
+    def all(self) -> list[str]:
+        """All that was not understood or failed, in words. Cells say themselves that they failed."""
+        failed: dict[tuple[str, str], str] = {}
+        for place, (message, path, count) in self._of_files.items():
+            files = f" for {path!r}" if count == 1 else f" for {count} files, first {path!r}"
+            failed[place] = f"failed{files if path else ''}: {message}"
+        return [*self._base.problems, *_in_words(failed | self._of_text)]
+
+
+_Wrong: TypeAlias = tuple[tuple[str, str], str]
+"""Where something is wrong: of what, and its text; and what is wrong."""
+
+
+def _in_words(wrong: Mapping[tuple[str, str], str]) -> Iterator[str]:
+    return (f"{of} {text!r} {what}" for (of, text), what in wrong.items())
+
+
+def _unknown_summaries(base: Base, view: View) -> Iterator[_Wrong]:
+    for column, name in view.summaries.items():
+        if name not in base.summaries and default_summary(name) is None:
+            known = ", ".join((*base.summaries, *DEFAULT_SUMMARIES))
+            yield (SUMMARY, column), f"is {name!r}, which there is not. There are: {known}."
+
+
+def _failures_of_text(
+    base: Base, expressions: Sequence[tuple[str, str, Expression]], formulas: Sequence[str], seen: set[str]
+) -> Iterator[_Wrong]:
+    """Yield what fails for every file, in expressions and in the formulas that they need. ``seen``: formulas known before."""
+    waiting = [*expressions]
+    named = [*formulas]
+    while waiting or named:
+        for formula in named:
+            if formula in seen:
+                continue
+            seen.add(formula)
+            if formula in base.formulas:
+                waiting.append((FORMULA, formula, base.formulas[formula]))
+            else:
+                yield (FORMULA, formula), f"is not there. There are: {', '.join(base.formulas) or 'none'}."
+        named = []
+        for of, text, expression in waiting:
+            if isinstance(expression, Broken):
+                yield (of, text), f"cannot be read: {expression.message} {expression.words}".rstrip()
+                continue
+            wrong, needed = _unknown(expression)
+            named += needed
+            if wrong:
+                yield (of, text), f"fails: {wrong}"
+        waiting = []
+
+
+def _unknown(expression: Node) -> tuple[str, list[str]]:
+    """Return the error of the first function that no value has ("" if all are known), and the formulas that are asked for."""
+    wrong = ""
+    formulas: list[str] = []
+    waiting: list[Node] = [expression]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Call):
+            name, is_global = node.function.name, isinstance(node.function, Name)
+            if name not in (GLOBALS if is_global else METHOD_NAMES):
+                wrong = wrong or str(no_function(name))
+            waiting += node.arguments if isinstance(node.function, Name) else (node.function.of, *node.arguments)
+            continue
+        if isinstance(node, (Member, Index)) and isinstance(node.of, Name) and node.of.name == "formula":
+            index = node.index if isinstance(node, Index) else None
+            if isinstance(node, Member):
+                formulas.append(node.name)
+            elif isinstance(index, Literal) and isinstance(index.value, str):
+                formulas.append(index.value)
+        waiting += children(node)
+    return wrong, formulas
+
+
+# What a query of a base is asked with, and what it gives. No behaviour.
+
+
+class BaseSource(NamedTuple):
+    """Where a base is: a ``.base`` file; the block of that number (from 1) in the note ``path``; or the ``text`` given.
+
+    ``path`` may be written as people name files: without extension, or as a link. With a ``text`` it says where the base
+    counts as being, for relative links and ``this``; it may be empty.
+    """
+
+    path: str = ""
+    block: int = 0
+    text: str = ""
+
+
+class Column(NamedTuple):
+    """A column of a result: the id of its property (``note.status``) and the name that a person sees."""
+
+    id: str
+    name: str
+
+
+class ResultRow(NamedTuple):
+    """One file with its cells, one for each column. ``group``: its place in the groups; -1 without groups.
+
+    ``image``: the value of the property that the view's own setting ``image`` names, which may be none of the columns.
+    """
+
+    path: VaultPath
+    cells: tuple[Value, ...]
+    group: int = -1
+    image: Value = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResultGroup:
+    """A group of rows: the value they share, its text, how many rows of the result it has, their summaries by column id."""
+
+    value: Value
+    text: str
+    count: int
+    summaries: Mapping[str, Value] = field(default_factory=dict)
+
+
+class ResultRows(Sequence[ResultRow]):
+    """The rows of a result. A row may be made when it is first asked for."""
+
+    @abstractmethod
+    def paths(self) -> list[VaultPath]:
+        """Return the paths of all rows, without making their cells."""
+
+    @abstractmethod
+    def page(self, numbers: Iterable[int], most_bytes: int, progress: Progress) -> list[ResultRow]:
+        """Return the rows of these numbers, the first of them, as far as their cells take no more bytes; at least one."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Give back the memory of what can be made or read again."""
+
+
+class BaseResult(NamedTuple):
+    """The result of one view. ``summaries`` by column id. ``total``: the number of files before the limit.
+
+    ``rows`` may make a row when it is first asked for it, and then keeps it. ``problems``: what was not understood, and
+    what failed outside of the cells, in words; ``problems_of_rows``: those that leave it open which files the view shows.
+    ``path``: the file that holds the base; "" for a base given as text without a place. ``kept_bytes``: what groups and
+    summaries take.
+    """
+
+    base: Base
+    view: View
+    columns: list[Column]
+    rows: ResultRows
+    groups: list[ResultGroup]
+    summaries: Mapping[str, Value]
+    total: int
+    problems: list[str]
+    problems_of_rows: list[str]
+    path: str = ""
+    kept_bytes: int = 0
+
+
+class BaseBlock(NamedTuple):
+    """A base in a code block of a note: its number (from 1), the line of its first line of text, the text, its views' names."""
+
+    number: int
+    line: int
+    text: str
+    views: list[str]
+
+
+class FilterVerdict(NamedTuple):
+    """What one filter gave for a file. ``depth``: how deep it is nested. ``of``: ``base`` or ``view``.
+
+    ``text``: the expression, or ``and``, ``or``, ``not``. ``value``: what the expression gave; of a group, whether it holds.
+    """
+
+    of: str
+    depth: int
+    text: str
+    value: Value
+    holds: bool
+
+
+class FormulaResult(NamedTuple):
+    """What one formula gave for a file."""
+
+    name: str
+    text: str
+    value: Value
+
+
+class Explanation(NamedTuple):
+    """Why a file is in a view or not. ``dropped_by``: the first filters that did not hold, in words; empty if it is in it.
+
+    ``problems``: as of a ``BaseResult``.
+    """
+
+    path: VaultPath
+    view: View
+    is_in: bool
+    filters: list[FilterVerdict]
+    formulas: list[FormulaResult]
+    dropped_by: list[str]
+    problems: Sequence[str] = ()
+
 
 NO_GROUP = "None"
 """The app's name of the group of files without a value."""

@@ -16,8 +16,7 @@ from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.changes.projected_tree import ProjectedTree
-from vaultwire.vault.disk.contents import Content
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import Content, plain_text
 from vaultwire.vault.disk.paths import is_canvas, is_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import VaultPath

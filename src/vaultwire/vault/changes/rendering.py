@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.vault.changes.change import Move, Step
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import plain_text
 
 # Bytes with a NUL are no text; Git tells them the same way.
 _BINARY = b"\0"

@@ -10,7 +10,6 @@ from vaultwire.vault.changes.change import Intent, Move, PriorState, Step, Write
 from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.changes.projected_tree import is_same_entry
 from vaultwire.vault.changes.temporary_files import ROLLBACK, TemporaryFiles, folder_of
-from vaultwire.vault.disk.atomic_rename import try_rename_no_replace, try_swap
 from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.file_operations import (
     StaleFileError,
@@ -22,6 +21,8 @@ from vaultwire.vault.disk.file_operations import (
     rename_entry,
     rename_no_replace,
     replace_file,
+    try_rename_no_replace,
+    try_swap,
 )
 from vaultwire.vault.disk.files import Files, UnsyncedFiles, cannot
 from vaultwire.vault.disk.paths import TRASH, lies_in

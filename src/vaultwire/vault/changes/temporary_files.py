@@ -1,6 +1,6 @@
 """The temporary files of one change, under hidden names beside the notes.
 
-Before an edit's step, its temporary file holds the new bytes. Where the system can swap two names (``disk.atomic_rename``), it
+Before an edit's step, its temporary file holds the new bytes. Where the system can swap two names, it
 holds the old bytes after the step; elsewhere it is gone then. The temporary file of a removal holds the removed bytes.
 """
 

@@ -1,4 +1,4 @@
-"""The bytes of a file before or after a change, in memory or where they can be read again.
+"""The bytes of a file before or after a change, in memory or where they can be read again; their etag, and their text.
 
 The bytes of 70,000 notes are too many to hold at once. So a plan holds only a digest and what differs, and reads the rest
 from the notes; as soon as the change is in the journal, all is read from there.
@@ -7,9 +7,11 @@ from the notes; as soon as the change is in the journal, all is read from there.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Protocol
 
-from vaultwire.vault.errors import STALE_EDIT, VaultError
+from vaultwire.markdown.edits import to_plain
+from vaultwire.vault.errors import INVALID_ARGUMENTS, STALE_EDIT, VaultError
 
 
 class Source(Protocol):
@@ -125,3 +127,72 @@ def _common_prefix_length(one: bytes, other: bytes) -> int:
         else:
             high = middle - 1
     return low
+
+
+# Etags: fingerprints of a file's content, which a read returns and an edit may require.
+
+
+def etag_of(data: bytes) -> str:
+    """Return a short fingerprint of a file's bytes."""
+    return digest_of(data).hex()
+
+
+# The suffix of the etag of a part of a note. It is valid for every edit, but not for overwriting the whole note.
+_PART = "-part"
+
+
+def part_etag(etag: str) -> str:
+    """Return the etag for a part of the note with this etag."""
+    return etag + _PART
+
+
+def whole_etag(etag: str) -> tuple[str, bool]:
+    """Return the note's own etag, and whether this one was for a part of the note."""
+    return etag.removesuffix(_PART), etag.endswith(_PART)
+
+
+# A note's bytes as plain text, for searches, the index and excerpts; and new text as bytes. No Markdown is parsed here.
+
+_BOM = "\ufeff"
+
+
+def plain_text(data: bytes) -> str:
+    """Return the text without BOM and with ``\\n`` line ends; bytes that are not UTF-8 become U+FFFD."""
+    return to_plain(data.decode("utf-8-sig", "replace"))
+
+
+def first_invalid_byte(data: bytes) -> int | None:
+    """Return the position of the first byte that is not UTF-8, None if there is none."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+def edited_bytes(data: bytes, edit: Callable[[str], str]) -> bytes:
+    """Return a note's bytes with its text edited; ``edit`` gets the text without BOM and with the file's own line ends.
+
+    Bytes that are not UTF-8 stay as they are.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    bom = _BOM if text.startswith(_BOM) else ""
+    return (bom + edit(text.removeprefix(bom))).encode("utf-8", "surrogateescape")
+
+
+def to_bytes(text: str, before: bytes = b"") -> bytes:
+    """Return the bytes of a note's new text; ``before`` are its old bytes.
+
+    Raises VaultError (INVALID_ARGUMENTS) for a text that no file can hold, and for one that other programs take for binary.
+    """
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        reason = f"character {error.start + 1} is half of a surrogate pair, which no file can hold"
+        raise VaultError(INVALID_ARGUMENTS, f"The new text's {reason}.") from None
+    if data.count(0) > before.count(0):
+        place = text.index("\0") + 1
+        raise VaultError(
+            INVALID_ARGUMENTS, f"The new text's character {place} is a NUL, which is no text. Leave it out."
+        )
+    return data

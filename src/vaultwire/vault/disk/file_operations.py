@@ -1,6 +1,6 @@
-"""File operations that differ between operating systems: rename, link, remove. Paths here are absolute.
+"""File operations that differ between operating systems: rename, link, remove; mounts. Paths here are absolute.
 
-No content is read or written here (``vault.disk.files``).
+No content of the vault is read or written here (``vault.disk.files``), only small private files of the program itself.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import json
 import os
 import re
 import signal
@@ -15,15 +16,167 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from vaultwire.vault.disk.atomic_rename import try_rename_no_replace
-from vaultwire.vault.disk.mounts import file_system_of_file
+# Two atomic renames that Python lacks: one swaps two names, one renames only if the new name is free.
+#
+# Each is one step, so nothing is overwritten, even if other programs write meanwhile. Linux has them since 3.15 (renameat2), on
+# most local file systems; macOS since 10.12 (renamex_np), on APFS. Paths here are absolute.
+
+_Rename: TypeAlias = Callable[[str, str, bool], int]
+"""Takes two paths and whether to swap them; returns an error number, 0 for success."""
+
+# The errors of systems without the call, of file systems that cannot do it, and of sandboxes that refuse unknown calls
+# (EPERM). Where no rename is allowed, the plain one fails too and says so.
+_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM, errno.EXDEV)
+_AT_FDCWD = -100
+# linux/fs.h; sys/stdio.h of macOS.
+_LINUX_NOREPLACE, _LINUX_EXCHANGE = 1, 2
+_MAC_SWAP, _MAC_EXCL = 2, 4
+# For C libraries without the function: musl, glibc before 2.28.
+_LINUX_CALLS = {"x86_64": 316, "aarch64": 276, "riscv64": 276, "armv7l": 382, "armv6l": 382, "i686": 353, "i386": 353}
+
+
+def try_swap(one: str, other: str) -> bool:
+    """Swap two names of one file system. False, with nothing done, where that is not possible. Raises OSError."""
+    return _rename(one, other, is_swap=True)
+
+
+def try_rename_no_replace(source: str, target: str) -> bool:
+    """Rename source to target unless target exists (FileExistsError). False where that is not possible. Raises OSError."""
+    return _rename(source, target, is_swap=False)
+
+
+def _rename(source: str, target: str, *, is_swap: bool) -> bool:
+    rename = system_rename()
+    if rename is None:
+        return False
+    number = rename(source, target, is_swap)
+    if number in _CANNOT:
+        return False
+    if number:
+        raise OSError(number, os.strerror(number), source, None, target)
+    return True
+
+
+@functools.cache
+def system_rename() -> _Rename | None:
+    """Return the system's own call, None if there is none."""
+    if sys.platform not in ("linux", "darwin"):
+        return None
+    import ctypes  # noqa: PLC0415 - it takes 10 ms, and only changes need it
+
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+    except OSError:
+        return None
+
+    def called(call: Callable[..., int], *arguments: object) -> int:
+        return ctypes.get_errno() if call(*arguments) else 0
+
+    if sys.platform == "darwin":
+        if not hasattr(libc, "renamex_np"):
+            return None
+        return lambda source, target, is_swap: called(
+            libc.renamex_np,
+            os.fsencode(source),
+            os.fsencode(target),
+            ctypes.c_uint(_MAC_SWAP if is_swap else _MAC_EXCL),
+        )
+    if hasattr(libc, "renameat2"):
+        call, first = libc.renameat2, []
+    elif os.uname().machine in _LINUX_CALLS:
+        call, first = libc.syscall, [ctypes.c_long(_LINUX_CALLS[os.uname().machine])]
+    else:
+        return None
+    here = ctypes.c_int(_AT_FDCWD)
+    return lambda source, target, is_swap: called(
+        call,
+        *first,
+        here,
+        os.fsencode(source),
+        here,
+        os.fsencode(target),
+        ctypes.c_uint(_LINUX_EXCHANGE if is_swap else _LINUX_NOREPLACE),
+    )
+
+
+# Which file systems report every change on them, by any program or machine. Linux lists mounts in ``/proc``.
+
+_MOUNTS = "/proc/self/mountinfo"
+# File systems whose files others may change without this kernel's knowledge: shares, and folders of the host of a virtual
+# machine or container. inotify(7), "Limitations and caveats": there are no events for changes on the other side.
+_SHARES = frozenset(["9p", "afs", "ceph", "cifs", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"])
+_HOST_FOLDERS = frozenset(["drvfs", "prl_fs", "vboxsf", "virtiofs", "vmhgfs"])
+# Of the file systems in user space ("fuse.NAME"), these only encrypt a local folder: it changes only through the mount.
+_SEEN_FUSE = frozenset(["fuse.cryfs", "fuse.encfs", "fuse.gocryptfs"])
+# mountinfo escapes spaces, tabs, line ends and backslashes: proc_pid_mountinfo(5).
+_ESCAPED = re.compile(r"\\([0-7]{3})")
+
+
+def file_system_of(mounts: str, place: str) -> str:
+    """Return the type of the file system that holds an absolute, resolved path; ``""`` if ``mounts`` does not say.
+
+    ``mounts`` is the text of ``/proc/self/mountinfo``: fields 5 and, after a lone ``-``, the type
+    (proc_pid_mountinfo(5)). Of several mounts on one folder the last one hides the others.
+    """
+    longest, kind = "", ""
+    for line in mounts.splitlines():
+        mount, separator, source = line.partition(" - ")
+        fields = mount.split(" ")
+        if not separator or len(fields) < 5:  # noqa: PLR2004 - the fifth is read below
+            continue
+        point = _ESCAPED.sub(lambda match: chr(int(match[1], 8)), fields[4])
+        if len(point) >= len(longest) and f"{place}/".startswith(point.rstrip("/") + "/"):
+            longest, kind = point, source.split(" ", 1)[0]
+    return kind
+
+
+def reports_all_changes(file_system: str) -> bool:
+    """Tell whether a file system of this type, as Linux names it, reports all changes, by any program or machine."""
+    if file_system == "fuse" or file_system.startswith("fuse."):
+        return file_system in _SEEN_FUSE
+    return file_system not in _SHARES | _HOST_FOLDERS
+
+
+def unreported_file_system(root: str) -> str:
+    """Return the type of the vault's file system if it does not report all changes, else ``""``. Only Linux is asked.
+
+    On macOS and Windows the standard library does not tell the type of a mount.
+    """
+    try:
+        # Its paths may be any bytes.
+        with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
+            kind = file_system_of(file.read(), root)
+    except OSError:
+        return ""
+    return "" if reports_all_changes(kind) else kind
+
+
+def file_system_of_file(descriptor: int) -> str:
+    """Return the type of the file system that holds an open file, ``""`` if that is not known."""
+    status = os.fstat(descriptor)
+    return _file_system_of_device(f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}")
+
+
+@functools.cache
+def _file_system_of_device(device: str) -> str:
+    """Return the type of the file system on a device: the third field is its number (proc_pid_mountinfo(5))."""
+    try:
+        with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
+            kinds = {line.partition(" - ")[2].split(" ", 1)[0] for line in file if line.split(" ", 3)[2:3] == [device]}
+    except OSError:
+        return ""
+    return kinds.pop() if len(kinds) == 1 else ""
+
 
 # Windows: a file that a virus scanner, indexer or sync client has open cannot be renamed, replaced or removed. They close it
 # within 2.5 s.
 _WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0) if os.name == "nt" else ()
 OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+# More than any private file of ours has.
+_MAX_PRIVATE_BYTES = 65_536
 
 _Result = TypeVar("_Result")
 
@@ -224,6 +377,27 @@ def keep_private(*folders: str) -> None:
             found = os.stat(folder)
             if found.st_uid == os.geteuid() and found.st_mode & 0o077:
                 os.chmod(folder, 0o700)
+
+
+def write_private(path: str, value: object) -> None:
+    """Write a value as a JSON file that only its owner can read. Readers never find half of it. Raises OSError."""
+    temporary = f"{path}.{os.urandom(4).hex()}.part"
+    try:
+        with os.fdopen(os.open(temporary, OPEN_NEW, 0o600), "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        replace_file(temporary, path)
+    except OSError:
+        remove_quietly(temporary)
+        raise
+
+
+def read_private(path: str) -> Any:
+    """Return the value in a JSON file, None where there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.loads(file.read(_MAX_PRIVATE_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def remove_quietly(path: str) -> None:

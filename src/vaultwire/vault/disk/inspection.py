@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from vaultwire.vault.disk.contents import first_invalid_byte
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
-from vaultwire.vault.disk.note_text import first_invalid_byte
 from vaultwire.vault.disk.paths import fold, is_note, parse_path
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import NO_PROGRESS, Problem, Progress, VaultPath, reporting

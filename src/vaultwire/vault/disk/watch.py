@@ -18,7 +18,7 @@ from collections.abc import Callable
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultwire.vault.disk.mounts import unreported_file_system
+from vaultwire.vault.disk.file_operations import unreported_file_system
 from vaultwire.vault.disk.paths import IGNORE_FILE
 
 if TYPE_CHECKING:

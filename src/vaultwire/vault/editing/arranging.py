@@ -5,24 +5,23 @@ Each method turns names into paths, asks one module of ``plans`` for the plan, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from vaultwire.markdown.links import is_wikilink
 from vaultwire.markdown.merging import Where
-from vaultwire.vault.changes.change import Move, Step
+from vaultwire.vault.changes.change import Move
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_note_path, parse_path, place_of
 from vaultwire.vault.editing.workbench import Asked, Done, Workbench
 from vaultwire.vault.editing.writing import free_trash_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.plans.context import SAMPLE, PlanContext
+from vaultwire.vault.plans.context import SAMPLE, Plan, PlanContext
 from vaultwire.vault.plans.extracting import ExtractPlan, Leave, Part, plan_extract
 from vaultwire.vault.plans.merging import MergePlan, plan_merge
-from vaultwire.vault.plans.moved_links import ResolvedLink
 from vaultwire.vault.plans.moving import MovePlan, plan_move, plan_moves
 from vaultwire.vault.plans.new_names import check_name_is_free, place_of_note, target_of_move
-from vaultwire.vault.plans.renaming_headings import RenamePlan, plan_rename_block, plan_rename_heading
-from vaultwire.vault.plans.renaming_metadata import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
-from vaultwire.vault.value_types import Problem, Progress, VaultPath, asking
+from vaultwire.vault.plans.renaming_headings import plan_rename_block, plan_rename_heading
+from vaultwire.vault.plans.renaming_metadata import RenamePlan, plan_rename_property, plan_rename_tag
+from vaultwire.vault.value_types import Progress, VaultPath, asking
 
 # Nobody reads more notices than this.
 _MAX_NOTICES = 100
@@ -49,7 +48,7 @@ class Arranging:
             if not is_folder:
                 check_name_is_free(context, to, plan.target, source)
             asked = Asked(f"Moving {plan.source!r} to {plan.target!r}")
-            return plan, self._finish_move(context, plan, [], asked, dry_run=dry_run)
+            return plan, self._finish(context, plan, [], asked, dry_run=dry_run)
 
     def move_all(self, names: Sequence[str], to: str, progress: Progress, *, dry_run: bool) -> tuple[MovePlan, Done]:
         """Move notes, attachments and folders into the folder ``to`` as one change. See ``plan_moves``.
@@ -75,17 +74,11 @@ class Arranging:
                 raise VaultError(INVALID_ARGUMENTS, f"Nothing to move. {notices[0]}", argument="to")
             plan = plan_moves(context, [move for move in moves if move.source != move.target])
             asked = Asked(f"Moving {', '.join(repr(move.source) for move in plan.moves)} to {to.strip()!r}")
-            return plan, self._finish_move(context, plan, notices, asked, dry_run=dry_run)
-
-    def _finish_move(
-        self, context: PlanContext, plan: MovePlan, notices: list[str], asked: Asked, *, dry_run: bool
-    ) -> Done:
-        notices = [*notices, *_link_notices(plan.newly_resolved, plan.skipped), *_kept_notices(plan)]
-        return self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
+            return plan, self._finish(context, plan, notices, asked, dry_run=dry_run)
 
     def rename_heading(
         self, name: str, heading: str, text: str, if_match: str | None, progress: Progress, *, dry_run: bool
-    ) -> tuple[RenamePlan, Done]:
+    ) -> tuple[Plan, Done]:
         """Give a heading, or with ``^id`` a block, another name, also in every link to it."""
         with self._bench.locked(progress, dry_run=dry_run) as context:
             path = context.locate(name)
@@ -94,9 +87,9 @@ class Arranging:
             plan_rename = plan_rename_block if is_block else plan_rename_heading
             plan = plan_rename(context, path, heading, text)
             asked = Asked(f"Renaming {heading!r} of {path!r} to {text!r}", named=(path,))
-            return plan, self._finish(context, plan.steps, _link_notices([], plan.skipped), asked, dry_run=dry_run)
+            return plan, self._finish(context, plan, [], asked, dry_run=dry_run)
 
-    def rename_tag(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[TagPlan, Done]:
+    def rename_tag(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[RenamePlan, Done]:
         """Give a tag, and those below it, another name in every note. See ``plan_rename_tag``."""
         with self._bench.locked(progress, dry_run=dry_run) as context:
             plan = plan_rename_tag(context, old, new)
@@ -108,23 +101,23 @@ class Arranging:
             if plan.links:
                 links = "1 link" if len(plan.links) == 1 else f"{len(plan.links)} links"
                 notices.append(f"Rewrote {links} to headings that hold the tag.")
-            notices += _excluded_notices(plan) + _kept_notices(plan) + _link_notices([], plan.skipped)
+            notices += _excluded_notices(plan)
             asked = Asked(
                 f"Renaming #{plan.old} to #{plan.new}",
                 "it has the tag, a base that names it, or a link to a heading with it",
             )
-            return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
+            return plan, self._finish(context, plan, notices, asked, dry_run=dry_run)
 
-    def rename_property(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[PropertyPlan, Done]:
+    def rename_property(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[RenamePlan, Done]:
         """Give a property another name in every note. See ``plan_rename_property``."""
         with self._bench.locked(progress, dry_run=dry_run) as context:
             plan = plan_rename_property(context, old, new)
             notices = [f"{new!r} was in use already, in {plan.in_use} notes."] if plan.in_use else []
-            notices += _excluded_notices(plan) + _kept_notices(plan)
+            notices += _excluded_notices(plan)
             asked = Asked(
                 f"Renaming the property {plan.old!r} to {plan.new!r}", "it has the property, or a base that names it"
             )
-            return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
+            return plan, self._finish(context, plan, notices, asked, dry_run=dry_run)
 
     def merge(
         self, source: str, target: str, where: Where, progress: Progress, *, dry_run: bool
@@ -138,9 +131,8 @@ class Arranging:
             notices = [f"Both notes have a heading {heading!r}; links lead to the first." for heading in plan.headings]
             notices += [f"Block ^{old} is ^{new} now." for old, new in plan.block_ids.items()]
             notices += [f"Property {name!r}: {plan.target} kept its own value." for name in plan.kept_properties]
-            notices += _link_notices(plan.newly_resolved, plan.skipped)
             asked = Asked(f"Merging {plan.source!r} into {plan.target!r}", named=(plan.source, plan.target))
-            return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
+            return plan, self._finish(context, plan, notices, asked, dry_run=dry_run)
 
     def extract(
         self,
@@ -158,13 +150,17 @@ class Arranging:
             path = context.locate(name)
             self._bench.read(path, if_match)
             plan = plan_extract(context, path, _new_note(context, path, to), part, leave)
-            notices = _link_notices(plan.newly_resolved, plan.skipped)
-            asked = Asked(f"Moving a part of {plan.path!r} to {plan.new_path!r}", named=(plan.path,))
-            return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
+            asked = Asked(f"Moving a part of {plan.source!r} to {plan.target!r}", named=(plan.source,))
+            return plan, self._finish(context, plan, [], asked, dry_run=dry_run)
 
-    def _finish(
-        self, context: PlanContext, steps: list[Step], notices: list[str], asked: Asked, *, dry_run: bool
-    ) -> Done:
+    def _finish(self, context: PlanContext, plan: Plan, notices: list[str], asked: Asked, *, dry_run: bool) -> Done:
+        """Make a plan a change. Its notices: those given, and those of what every plan says."""
+        notices = [
+            *notices,
+            *(f"{path} keeps the old name: {reason}." for path, reason in plan.kept),
+            *(f"{path}: {text!r} led nowhere and leads to {target} now." for path, text, target in plan.newly_resolved),
+            *(f"{path}: links were not looked at: {reason}" for path, reason in plan.skipped),
+        ]
         if len(notices) > _MAX_NOTICES:
             notices = [*notices[:_MAX_NOTICES], f"There are {len(notices) - _MAX_NOTICES} more such notices."]
         if context.unread:
@@ -172,7 +168,7 @@ class Arranging:
                 f"This shows the first {SAMPLE} notes; {context.unread} more would be changed, and are counted once each. "
                 "Should one of them have to stay as it is, nothing will be changed, and the error will name it."
             )
-        done = self._bench.finish(steps, notices, context.progress, dry_run=dry_run, asked=asked)
+        done = self._bench.finish(plan.steps, notices, context.progress, dry_run=dry_run, asked=asked)
         return done._replace(unread=context.unread)
 
 
@@ -210,24 +206,13 @@ def _new_note(context: PlanContext, source: VaultPath, to: str) -> VaultPath:
     return path
 
 
-def _excluded_notices(plan: TagPlan | PropertyPlan) -> list[str]:
+def _excluded_notices(plan: RenamePlan) -> list[str]:
     """Return notices about notes that no search shows: how many were changed, and which could not be."""
     notices = []
     if plan.excluded:
         are = "is one" if plan.excluded == 1 else "are ones"
         notices.append(f"Of the notes changed, {plan.excluded} {are} that the vault excludes from searches.")
     return notices + [f"{path} was left as it is (the vault excludes it): {reason}" for path, reason in plan.unchanged]
-
-
-def _kept_notices(plan: MovePlan | TagPlan | PropertyPlan) -> list[str]:
-    """Return notices about files with bases or other queries that keep the old name."""
-    return [f"{path} keeps the old name: {reason}." for path, reason in plan.kept]
-
-
-def _link_notices(newly_resolved: Iterable[ResolvedLink], skipped: Iterable[Problem]) -> list[str]:
-    """Return notices about links that led nowhere before, and about files whose links could not be read."""
-    notices = [f"{path}: {text!r} led nowhere and leads to {found} now." for path, text, found in newly_resolved]
-    return notices + [f"{path}: links were not looked at: {reason}" for path, reason in skipped]
 
 
 def _notes(number: int) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from vaultwire.bases.base import NotABaseError
 from vaultwire.bases.base_blocks import BlockError, edit_block
-from vaultwire.bases.base_checks import check_base
-from vaultwire.bases.base_edits import BaseEditError, ViewEdit, edit_base, new_base, renamed_views
-from vaultwire.bases.base_file import NotABaseError
+from vaultwire.bases.base_edits import BaseEditError, ViewEdit, check_base, edit_base, new_base, renamed_views
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.vault.base_queries.from_search import filter_of
+from vaultwire.vault.base_queries.sources import filter_of
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.heading_links import NewSubpath
 from vaultwire.vault.value_types import VaultPath

@@ -12,8 +12,8 @@ from vaultwire.vault.errors import INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.checks import Checks, Finding
 from vaultwire.vault.links.link_resolver import link_name, linkpath_of
 from vaultwire.vault.links.note_lookup import locate_file, locate_folder
-from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.relinking import LinkFix, RelinkPlan, link_key, plan_relink
+from vaultwire.vault.plans.context import Plan, PlanContext
+from vaultwire.vault.plans.relinking import LinkFix, link_key, plan_relink
 from vaultwire.vault.value_types import Progress, VaultPath, asking
 
 # Nobody reads more notices than this.
@@ -35,7 +35,7 @@ class GivenFix(NamedTuple):
 class Fixed(NamedTuple):
     """What was fixed. ``left``: links that lead nowhere and of which it is not sure what was meant, each with its file."""
 
-    plan: RelinkPlan
+    plan: Plan
     done: Done
     left: list[tuple[VaultPath, Finding]]
 

@@ -13,7 +13,7 @@ from vaultwire.markdown import edits
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.days import parse_days
-from vaultwire.vault.disk.note_text import to_bytes
+from vaultwire.vault.disk.contents import to_bytes
 from vaultwire.vault.editing.base_texts import new_base_text
 from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Workbench
 from vaultwire.vault.plans.context import PlanContext
@@ -29,7 +29,7 @@ from vaultwire.vault.plans.creating import (
 )
 from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.templates import below
-from vaultwire.vault.settings.periodic_notes import has_iso_weeks
+from vaultwire.vault.settings.obsidian_settings import has_iso_weeks
 from vaultwire.vault.value_types import Progress, VaultPath
 
 
@@ -100,7 +100,8 @@ class Making:
             path = context.locate(name)
             before = self._bench.read(path, if_match, is_overwritten=not appends)
             new = (edits.append if appends else edits.rewrite)(decode_note(path, before), content)
-            plan = FilePlan(path, [Write(path, before, with_bom(to_bytes(new, before), before))], [], is_new=False)
+            after = with_bom(to_bytes(new, before), before)
+            plan = FilePlan(is_new=False, target=path, steps=[Write(path, before, after)])
             return self._finish(context, plan, dry_run=dry_run, keeps_frontmatter=keeps_frontmatter)
 
     def append_periodic(
@@ -164,15 +165,15 @@ class Making:
             if embedding is None or note is None:
                 return self._finish(context, plan, dry_run=dry_run)
             before = self._bench.read(note, embedding.if_match)
-            link = plan.link if not beside.strip() else link_in(context, note, plan.path)
+            link = plan.link if not beside.strip() else link_in(context, note, plan.target)
             place = below(embedding.section, note) if embedding.section.strip() else edits.append
             after = with_bom(to_bytes(place(decode_note(note, before), link), before), before)
             steps = [*plan.steps, Write(note, before, after)]
             done = self._bench.finish(steps, plan.notices, progress, dry_run=dry_run)
-            return Made(plan.path, True, link, done, note)
+            return Made(plan.target, True, link, done, note)
 
     def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool, keeps_frontmatter: bool = False) -> Made:
         is_new = plan.is_new
-        asked = Asked(f"Making {plan.path!r}", OTHER_LINKS) if is_new else Asked(keeps_frontmatter=keeps_frontmatter)
+        asked = Asked(f"Making {plan.target!r}", OTHER_LINKS) if is_new else Asked(keeps_frontmatter=keeps_frontmatter)
         done = self._bench.finish(plan.steps, plan.notices, context.progress, dry_run=dry_run, asked=asked)
-        return Made(plan.path, plan.is_new, plan.link, done)
+        return Made(plan.target, plan.is_new, plan.link, done)

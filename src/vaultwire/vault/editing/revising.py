@@ -11,26 +11,25 @@ from datetime import date
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.bases.base_edits import ViewEdit
-from vaultwire.markdown import patches
-from vaultwire.markdown.canvas import NotACanvasError
-from vaultwire.markdown.canvas_edits import CanvasEdit, CanvasEditError, edit_canvas
+from vaultwire.markdown import edits
+from vaultwire.markdown.canvas import CanvasEdit, CanvasEditError, NotACanvasError, edit_canvas
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties, written_properties
 from vaultwire.markdown.property_values import other_spelling, read_text
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.vault.base_queries.results import BaseSource
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.base_queries.sources import locate_base
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.days import parse_day
-from vaultwire.vault.disk.note_text import edited_bytes, to_bytes
+from vaultwire.vault.disk.contents import edited_bytes, to_bytes
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.editing.base_texts import BaseText
 from vaultwire.vault.editing.workbench import Asked, Done, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_lookup import locate_canvas, locate_file
-from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.heading_links import with_heading_links
+from vaultwire.vault.plans.context import Plan, PlanContext
+from vaultwire.vault.plans.heading_links import follow_headings
 from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 from vaultwire.vault.plans.task_edits import EditedTask, TaskEdit, edit_tasks, parse_mark
@@ -222,11 +221,15 @@ class Revising:
             before = self._bench.read(path, if_match)
             edited = BaseText(source.block, changes, views)
             after = edited_bytes(before, lambda text: edited.edit(path, text))
-            writes, _, skipped = with_heading_links(context, [Write(path, before, after)], edited.new_subpaths(path))
+            plan = Plan(steps=[Write(path, before, after)])
+            follow_headings(context, plan, edited.new_subpaths(path))
             names = {each.name.casefold() for each in context.index.properties("", None, progress)}
-            notices = [*edited.notices(names), *(f"{each}: links were not looked at: {why}" for each, why in skipped)]
+            notices = [
+                *edited.notices(names),
+                *(f"{each}: links were not looked at: {why}" for each, why in plan.skipped),
+            ]
             asked = Asked(f"Renaming {edited.renames} in {path!r}", named=(path,)) if edited.renames else Asked()
-            done = self._bench.finish(writes, notices, progress, dry_run=dry_run, asked=asked)
+            done = self._bench.finish(plan.steps, notices, progress, dry_run=dry_run, asked=asked)
             return Revised(path, before, done)
 
     def set_tasks(
@@ -322,12 +325,12 @@ def apply_diff(path: VaultPath, text: str, diff: str, progress: Progress = NO_PR
     for what is no diff.
     """
     try:
-        return patches.apply_diff(text, diff, progress.check)
-    except patches.NoPlaceError as error:
+        return edits.apply_diff(text, diff, progress.check)
+    except edits.NoPlaceError as error:
         raise VaultError(TEXT_NOT_FOUND, f"{path}: {error}", path=path) from None
-    except patches.AmbiguousPlaceError as error:
+    except edits.AmbiguousPlaceError as error:
         raise VaultError(AMBIGUOUS_TARGET, f"{path}: {error}", path=path, lines=error.lines) from None
-    except patches.DiffError as error:
+    except edits.DiffError as error:
         raise VaultError(INVALID_ARGUMENTS, f"diff: {error}", argument="diff") from None
 
 

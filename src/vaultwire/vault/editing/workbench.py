@@ -14,15 +14,14 @@ from typing import NamedTuple
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.vault.base_queries.remembered_results import RememberedResults
+from vaultwire.vault.base_queries.bases import RememberedResults
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, paths_of
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.changes.projected_tree import simplified
-from vaultwire.vault.disk.etags import etag_of, whole_etag
+from vaultwire.vault.disk.contents import etag_of, plain_text, whole_etag
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.editing.confirmation import (
     MAX_UNASKED_NOTES,

@@ -8,9 +8,8 @@ from typing import NamedTuple
 from vaultwire.markdown import edits
 from vaultwire.markdown.links import linkpath_written
 from vaultwire.vault.changes.change import Move, Step, Write
-from vaultwire.vault.disk.etags import etag_of
+from vaultwire.vault.disk.contents import etag_of, to_bytes
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import (
     MAX_NAME_BYTES,
     TRASH,

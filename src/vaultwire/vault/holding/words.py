@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.vault.changes.change import Change, FileChange, Step, Write, files_of
-from vaultwire.vault.disk.note_text import first_invalid_byte, plain_text
+from vaultwire.vault.disk.contents import first_invalid_byte, plain_text
 from vaultwire.vault.holding.decisions import Decision, DecisionKind
 from vaultwire.vault.holding.proposal_files import Proposal
 

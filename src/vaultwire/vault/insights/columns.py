@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from vaultwire.markdown.block_parser import read_body
-from vaultwire.markdown.block_state import Body
+from vaultwire.markdown.block_parser import Body, read_body
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import fold, stem

@@ -14,8 +14,8 @@ from itertools import combinations
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import fold, stem
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import NoteStat, Progress, VaultPath, reporting

@@ -18,8 +18,8 @@ from vaultwire.markdown.parsed_note import Link, ParsedNote
 from vaultwire.markdown.properties import property_type
 from vaultwire.markdown.property_values import one_line
 from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import fold, is_canvas, is_note
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index, Resolve

@@ -7,8 +7,8 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
 from vaultwire.markdown.block_tree import BlockTree
-from vaultwire.markdown.bounds import end_of_reading
-from vaultwire.markdown.nearest import nearest
+from vaultwire.markdown.diffs import nearest
+from vaultwire.markdown.offsets import end_of_reading
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import BlockId, Heading, Span
 from vaultwire.vault.disk.paths import fold

@@ -1,4 +1,4 @@
-"""What a plan is made from: one vault as it is now, and whether the caller still waits. It is not a plan itself.
+"""A plan, and what it is made from: one vault as it is now, and whether the caller still waits.
 
 Also the check of a new path, which several plans need.
 """
@@ -6,20 +6,63 @@ Also the check of a new path, which several plans need.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
+from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import check_new_names
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.note_lookup import locate, locate_file, subpath_of
 from vaultwire.vault.settings.obsidian_settings import Settings
-from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, Problem, Progress, VaultPath
 
 SAMPLE = 500
 """Of how many files a dry run shows what would change: more than anybody reads, and read within a second."""
 
+_NO_FILE = VaultPath("")
 _Item = TypeVar("_Item")
+
+
+class LinkChange(NamedTuple):
+    """A link that is rewritten: the file it stands in, its line, and the whole link before and after."""
+
+    path: VaultPath
+    line: int
+    old: str
+    new: str
+
+
+class ResolvedLink(NamedTuple):
+    """A link that led nowhere before a change and leads to ``target`` after it; ``path`` is the file it stands in then."""
+
+    path: VaultPath
+    linktext: str
+    target: VaultPath
+
+
+@dataclass(kw_only=True)
+class Plan:
+    """A change as it is planned: its steps, the links that they rewrite, and what the caller should know.
+
+    ``source`` and ``target`` are the file that the change is about, before and after. ``newly_resolved`` are links that led
+    nowhere before. ``skipped`` are files whose links could not be read, ``kept`` those with a base or another query that
+    keeps an old name. A change of which a caller is told more has a subclass.
+    """
+
+    source: VaultPath = _NO_FILE
+    target: VaultPath = _NO_FILE
+    steps: list[Step] = field(default_factory=list)
+    links: list[LinkChange] = field(default_factory=list)
+    newly_resolved: list[ResolvedLink] = field(default_factory=list)
+    skipped: list[Problem] = field(default_factory=list)
+    kept: list[Problem] = field(default_factory=list)
+
+    @property
+    def writes(self) -> list[Write]:
+        """The steps that write a file."""
+        return [step for step in self.steps if isinstance(step, Write)]
 
 
 class PlanContext:

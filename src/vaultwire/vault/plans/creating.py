@@ -7,6 +7,7 @@ then has the steps that rewrite those (engine facts §2.4).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 from typing import Literal, NamedTuple, TypeAlias
@@ -15,8 +16,8 @@ from vaultwire.markdown import edits
 from vaultwire.markdown.links import linkpath_written
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.days import Days
+from vaultwire.vault.disk.contents import to_bytes
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import (
     BASE_SUFFIX,
     check_new_names,
@@ -30,7 +31,7 @@ from vaultwire.vault.disk.paths import (
 )
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.plans.attachment_types import check_attachment
-from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.context import Plan, PlanContext
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moving import namesakes, plan_arrival
 from vaultwire.vault.plans.new_names import (
@@ -43,9 +44,9 @@ from vaultwire.vault.plans.new_names import (
 )
 from vaultwire.vault.plans.note_text import read_text, with_bom
 from vaultwire.vault.plans.templates import below, fill, fill_periodic, find_template, insert, with_content
-from vaultwire.vault.settings.obsidian_settings import Settings
-from vaultwire.vault.settings.periodic_notes import (
+from vaultwire.vault.settings.obsidian_settings import (
     ADJECTIVES,
+    Settings,
     is_set,
     notes_of,
     periodic_note_path,
@@ -59,16 +60,15 @@ OnCollision: TypeAlias = Literal["error", "number"]
 _NOT_IN_LINKS = "#^[]|"
 
 
-class FilePlan(NamedTuple):
-    """The path of the file, the steps to it (none if nothing would change), and what the caller should know.
+@dataclass
+class FilePlan(Plan):
+    """The plan of the file at ``target``, without steps if nothing would change, and what the caller should know.
 
     ``is_new``: there is no such file yet. ``link`` embeds an attachment; empty for notes.
     """
 
-    path: VaultPath
-    steps: list[Step]
-    notices: list[str]
     is_new: bool
+    notices: list[str] = field(default_factory=list)
     link: str = ""
 
 
@@ -109,7 +109,7 @@ def plan_create(context: PlanContext, new: NewNote, now: datetime, *, may_have_n
         text = with_content(fill(template, stem(path), now, settings), new.content)
     relinked = plan_arrival(context, path) if may_have_namesake else []  # no other file has the name
     steps: list[Step] = [Write(path, None, to_bytes(text)), *relinked]
-    return FilePlan(path, steps, _notices(path, "note"), is_new=True)
+    return FilePlan(is_new=True, target=path, steps=steps, notices=_notices(path, "note"))
 
 
 def plan_append_periodic(
@@ -134,7 +134,7 @@ def plan_append_periodic(
     after = to_bytes(place(text, content), before or b"")
     if before is None:
         relinked = plan_arrival(context, path) if may_have_namesake else check_takes_no_links(context, path)
-        return FilePlan(path, [Write(path, None, after), *relinked], notices, is_new=True)
+        return FilePlan(is_new=True, target=path, steps=[Write(path, None, after), *relinked], notices=notices)
     return _edited(path, before, after)
 
 
@@ -176,7 +176,7 @@ def plan_attachment(context: PlanContext, name: str, data: bytes, max_bytes: int
             f"No link can name {path!r}, because of {' '.join(odd)}. A name that would do: {suggested_name(path)!r}.",
         )
     link = link_in(context, note or VaultPath(""), path)
-    return FilePlan(path, [Write(path, None, data)], [], is_new=True, link=link)
+    return FilePlan(is_new=True, target=path, steps=[Write(path, None, data)], link=link)
 
 
 def plan_base(context: PlanContext, name: str, text: str) -> FilePlan:
@@ -191,7 +191,7 @@ def plan_base(context: PlanContext, name: str, text: str) -> FilePlan:
     check_is_free(context.files, path)
     check_new_names([path.rpartition("/")[2]])
     steps: list[Step] = [Write(path, None, to_bytes(text)), *plan_arrival(context, path)]
-    return FilePlan(path, steps, _notices(path, "base"), is_new=True)
+    return FilePlan(is_new=True, target=path, steps=steps, notices=_notices(path, "base"))
 
 
 def _notices(path: VaultPath, what: str) -> list[str]:
@@ -206,7 +206,7 @@ def link_in(context: PlanContext, note: VaultPath, path: VaultPath) -> str:
 
 def _edited(path: VaultPath, before: bytes, after: bytes) -> FilePlan:
     after = with_bom(after, before)
-    return FilePlan(path, [Write(path, before, after)] if after != before else [], [], is_new=False)
+    return FilePlan(is_new=False, target=path, steps=[Write(path, before, after)] if after != before else [])
 
 
 def _periodic_text(

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown import edits
-from vaultwire.markdown.block_edits import (
+from vaultwire.markdown.block_tree import (
     TASK_BOX,
+    BlockTree,
+    NamedBlock,
     in_shape,
     lead_of,
     margin_of,
@@ -22,28 +25,26 @@ from vaultwire.markdown.block_edits import (
     set_apart,
     without_margin,
 )
-from vaultwire.markdown.block_patterns import ATX_HEADING
-from vaultwire.markdown.block_tree import BlockTree, NamedBlock
 from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.markdown.merging import body_of
 from vaultwire.markdown.offsets import apply_replacements
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Span
-from vaultwire.markdown.patterns import compile_pattern
+from vaultwire.markdown.patterns import ATX_HEADING, compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.vault.changes.change import Step, Write
+from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, parse_note_path
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.links.link_resolver import link_names_to, linkpath_of
 from vaultwire.vault.links.sections import Sections, line_count, line_span, parse_structure
-from vaultwire.vault.plans.context import PlanContext, check_new_path
-from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_files, rewrite_text
+from vaultwire.vault.plans.context import Plan, PlanContext, check_new_path
+from vaultwire.vault.plans.link_rewriting import rewrite_files, rewrite_text
 from vaultwire.vault.plans.linktexts import link_to
-from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
+from vaultwire.vault.plans.moved_links import MovedLinks
 from vaultwire.vault.plans.note_text import check_same_content, read_text, with_bom
-from vaultwire.vault.value_types import Problem, Structure, VaultPath
+from vaultwire.vault.value_types import Structure, VaultPath
 
 _BLANK_LINES = compile_pattern(r"\A(?:[ \t]*+\r*+\n)++")
 
@@ -58,20 +59,11 @@ class Part(NamedTuple):
     lines: str = ""
 
 
-class ExtractPlan(NamedTuple):
-    """The steps of an extraction: the new note, the old one, links elsewhere.
+@dataclass
+class ExtractPlan(Plan):
+    """The plan of an extraction: the new note (the target), the old one, links elsewhere. ``lines`` of the old note go."""
 
-    ``lines`` of the old note go. ``links`` are the rewritten links, by where they stood; ``newly_resolved`` those that led
-    nowhere before. ``skipped`` are files whose links could not be read.
-    """
-
-    path: VaultPath
-    new_path: VaultPath
     lines: Span
-    steps: list[Step]
-    links: list[LinkChange]
-    newly_resolved: list[ResolvedLink]
-    skipped: list[Problem]
 
 
 def plan_extract(
@@ -98,13 +90,13 @@ def plan_extract(
     structures = whole, parse_structure(new_path, "\n" + part_plain)
     paths = [*index.paths(progress)]
     rules = _ExtractedLinks(context, paths, path, new_path, structures, span)
-    found = RewrittenLinks([], [], [])
+    plan = ExtractPlan(span, source=path, target=new_path)
     outside = rules.decide(path)
     link_edits = rewrite_text(
         text,
         path,
         lambda link: (rules.decide_in_part if first <= link.start < last else outside)(link),
-        found.links,
+        plan.links,
     ).edits
     new_text = apply_replacements(text, link_edits, first, last)
     new_text = block.alone(new_text) if block else _dedented(new_text)
@@ -126,17 +118,15 @@ def plan_extract(
         for each in index.links_asking({*link_names_to(path), *link_names_to(new_path)}, [], progress)
         if each[0] != path
     ]
-    rewrite_files(context, rules, rules.by_note(elsewhere), [other for other in paths if other != path], found)
+    rewrite_files(context, rules, rules.by_note(elsewhere), [other for other in paths if other != path], plan)
     own = structures[0].parsed.links
     inside = [(path, each.linktext) for each in own if span.first <= each.line <= span.last]
     outside_part = [(path, each.linktext) for each in own if not span.first <= each.line <= span.last]
-    newly_resolved = rules.newly_resolved([*outside_part, *elsewhere]) | rules.newly_resolved(inside, new_path)
-    steps: list[Step] = [
-        Write(new_path, None, new_text.encode()),
-        Write(path, data, with_bom(rest.encode(), data)),
-        *found.writes,
-    ]
-    return ExtractPlan(path, new_path, span, steps, sorted(found.links), sorted(newly_resolved), found.skipped)
+    resolved = {*rules.newly_resolved([*outside_part, *elsewhere]), *rules.newly_resolved(inside, new_path)}
+    plan.newly_resolved = sorted(resolved)
+    plan.steps[:0] = [Write(new_path, None, new_text.encode()), Write(path, data, with_bom(rest.encode(), data))]
+    plan.links.sort()
+    return plan
 
 
 def _free_path(files: Files, path: VaultPath) -> VaultPath:

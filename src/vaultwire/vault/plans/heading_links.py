@@ -6,22 +6,22 @@ A link still leads to the same heading or block. One that does so as it is stays
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import TypeAlias
 
-from vaultwire.markdown.base_files import Kind
-from vaultwire.markdown.block_patterns import ATX_HEADING, SETEXT_UNDERLINE
 from vaultwire.markdown.canvas import FileNode
-from vaultwire.markdown.link_spans import LinkSpan, NewLink
+from vaultwire.markdown.link_spans import Kind, LinkSpan, NewLink
+from vaultwire.markdown.patterns import ATX_HEADING, SETEXT_UNDERLINE
 from vaultwire.vault.changes.change import Write
-from vaultwire.vault.disk.note_text import plain_text
+from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_names_to, linkpath_of
 from vaultwire.vault.links.sections import Sections, parse_structure
-from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_files
+from vaultwire.vault.plans.context import LinkChange, Plan, PlanContext
+from vaultwire.vault.plans.link_rewriting import rewrite_files
 from vaultwire.vault.value_types import OutlineEntry, Structure, VaultPath
 
 NewSubpath: TypeAlias = Callable[[str], str | None]
@@ -69,68 +69,46 @@ def changed_headings(
     return None if texts[0] == texts[1] else new_heading_subpaths(old, new, ambiguous)
 
 
-def with_heading_links(
-    context: PlanContext, edits: list[Write], renamed: Mapping[VaultPath, NewSubpath]
-) -> RewrittenLinks:
-    """Return the edits of notes, and with them every link in the vault to a heading or block that they rename.
-
-    ``renamed`` has the new subpaths for each edited note that needs some. Notes that the vault's rules exclude are
-    rewritten as well.
-    """
-    found = RewrittenLinks([*edits], [], [])
-    return _followed(context, found, renamed, {})
-
-
-def with_links_in_headings(
+def follow_headings(
     context: PlanContext,
-    found: RewrittenLinks,
-    moved: Mapping[VaultPath, VaultPath],
-    others: Sequence[Write] = (),
-) -> RewrittenLinks:
-    """Return rewritten links, and with them every link in the vault to a heading whose text they have changed.
-
-    ``## Notes on [[Old]]`` is another heading once it says ``[[New]]``. ``moved``: the new paths of files that move;
-    ``others``: edits of the same change that do more than rewrite links.
-    """
-    renamed = _renamed_by(found.links, {}, found.writes)
-    return _followed(context, found._replace(writes=[*found.writes, *others]), renamed, moved)
-
-
-def _followed(
-    context: PlanContext,
-    found: RewrittenLinks,
+    plan: Plan,
     renamed: Mapping[VaultPath, NewSubpath],
-    moved: Mapping[VaultPath, VaultPath],
-) -> RewrittenLinks:
-    """Rewrite the links to renamed headings, then those to headings that hold such links, and so on.
+    moved: Mapping[VaultPath, VaultPath] = MappingProxyType({}),
+) -> None:
+    """Add to a plan every link in the vault to a heading or block that it renames, then those to headings that hold such
+    links, and so on. Notes that the vault's rules exclude are rewritten as well.
 
-    ``renamed`` has the paths after the move.
+    ``renamed`` has the new subpaths for each edited note that needs some, by its path after the move. ``moved``: the new
+    paths of files that move.
     """
-    links, skipped = found.links, found.skipped
     paths = context.index.paths(context.progress) if renamed else []
     for _ in range(_MOST_ROUNDS):
         if not renamed:
             break
-        before = {write.path: write for write in found.writes}
+        before = {write.path: write for write in plan.writes}
         rules = _HeadingLinks(context, paths, renamed, moved)
-        round_found = RewrittenLinks(found.writes, [], [])
-        rewrite_files(context, rules, dict.fromkeys(rules.sources()), paths, round_found)
-        renamed = _renamed_by(round_found.links, before, found.writes)
-        links = _joined(links, round_found.links)
-        skipped = [*dict.fromkeys([*skipped, *round_found.skipped])]
-    return RewrittenLinks(found.writes, sorted(links), skipped)
+        this_round = Plan(steps=plan.steps)
+        rewrite_files(context, rules, dict.fromkeys(rules.sources()), paths, this_round)
+        renamed = renamed_by_links(plan, this_round.links, before)
+        plan.links = _joined(plan.links, this_round.links)
+        plan.skipped = [*dict.fromkeys([*plan.skipped, *this_round.skipped])]
+    plan.links.sort()
 
 
-def _renamed_by(
-    links: Iterable[LinkChange], before: Mapping[VaultPath, Write], writes: Iterable[Write]
+def renamed_by_links(
+    plan: Plan, links: Iterable[LinkChange] | None = None, before: Mapping[VaultPath, Write] = MappingProxyType({})
 ) -> dict[VaultPath, NewSubpath]:
-    """Return the new subpaths of the notes in which rewritten links stand in headings. ``before``: the writes before them."""
+    """Return the new subpaths of the notes in which rewritten links stand in headings.
+
+    ``## Notes on [[Old]]`` is another heading once it says ``[[New]]``. ``links`` are those of the plan that count,
+    ``before`` the writes before they were rewritten.
+    """
     lines: dict[VaultPath, set[int]] = {}
-    for link in links:
+    for link in plan.links if links is None else links:
         if is_note(link.path):
             lines.setdefault(link.path, set()).add(link.line)
     renamed: dict[VaultPath, NewSubpath] = {}
-    for write in writes:
+    for write in plan.writes:
         if write.path not in lines or write.old is None or write.new is None:
             continue
         earlier = before[write.path].after if write.path in before else write.before

@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from vaultwire.bases.base_blocks import Block, BlockError, edit_blocks, edit_cards, other_queries
-from vaultwire.markdown.base_files import Kind, NotABaseError, base_edits
-from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
-from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, rewrite_links
-from vaultwire.markdown.offsets import apply_replacements
+from vaultwire.markdown.link_spans import (
+    Kind,
+    LinkSpan,
+    NewLink,
+    NotABaseError,
+    Rewriting,
+    UnwritableLinkError,
+    base_edits,
+    rewrite_links,
+)
+from vaultwire.markdown.offsets import apply_replacements, end_of_reading, unread_problem
 from vaultwire.vault.changes.change import Write, edit_of
-from vaultwire.vault.disk.contents import patched
-from vaultwire.vault.disk.note_text import edited_bytes, plain_text
+from vaultwire.vault.disk.contents import edited_bytes, patched, plain_text
 from vaultwire.vault.disk.paths import is_base, is_canvas
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.context import LinkChange, Plan, PlanContext
 from vaultwire.vault.value_types import Problem, Stages, VaultPath
 
 # What stands for bytes that are not UTF-8.
@@ -46,84 +52,66 @@ class LinkRules(Protocol):
         """Return a function from a name in a base to the name after the change."""
 
 
-class LinkChange(NamedTuple):
-    """A link that is rewritten: the file it stands in, its line, and the whole link before and after."""
-
-    path: VaultPath
-    line: int
-    old: str
-    new: str
-
-
-class RewrittenLinks(NamedTuple):
-    """The writes that rewrite links, the links themselves, and the files whose links could not be read."""
-
-    writes: list[Write]
-    links: list[LinkChange]
-    skipped: list[Problem]
-
-
 def rewrite_files(
     context: PlanContext,
     rules: LinkRules,
     notes: Mapping[VaultPath, Container[str] | None],
     paths: Iterable[VaultPath],
-    found: RewrittenLinks,
+    plan: Plan,
 ) -> None:
-    """Add to ``found`` the writes for the links of ``notes``, and of every canvas, base and base block among ``paths``.
+    """Add to the plan the writes for the links of ``notes``, and of every canvas, base and base block among ``paths``.
 
     ``notes`` says which links of each note come into question, by what they say; None for all of them. The index does not
     know the links of canvases and bases, so these files are all read. Each write names the file's path after the change;
-    a file that ``found`` writes already is rewritten as it is then.
+    a file that the plan writes already is rewritten as it is then.
 
-    A canvas or base that cannot be read or understood stays as it is and is added to ``found.skipped``. Raises VaultError
+    A canvas or base that cannot be read or understood stays as it is and is added to ``plan.skipped``. Raises VaultError
     for a note that cannot be read and for a link that cannot be written.
     """
-    edited = {write.path: number for number, write in enumerate(found.writes)}
+    edited = {step.path: (number, step) for number, step in enumerate(plan.steps) if isinstance(step, Write)}
     with_queries = set(context.index.notes_with_queries(context.progress))
     others = [path for path in paths if (is_canvas_or_base(path) or path in with_queries) and path not in notes]
     sources = sorted([*context.sample(sorted(notes)), *others])
     for path in Stages(context.progress).each(Stages.READING, "read", sources):
         place = rules.path_after(path)
-        number = edited.get(place)
-        edit = None if number is None else found.writes[number]
+        number, edit = edited.get(place, (None, None))
         if edit is not None and (edit.old is None or edit.new is None):  # it comes or goes: nothing to rewrite
             continue
         try:
             data = context.files.read(path).data if edit is None else edit.after or b""
-            after = rewrite_bytes(data, path, rules, found, notes.get(path, _NO_LINKS))
+            after = rewrite_bytes(data, path, rules, plan, notes.get(path, _NO_LINKS))
         except (NotACanvasError, NotABaseError) as error:
-            found.skipped.append(Problem(place, f"its links were left as they are: it {error}"))
+            plan.skipped.append(Problem(place, f"its links were left as they are: it {error}"))
             continue
         except VaultError as error:
             if error.code == INVALID_ARGUMENTS or not is_canvas_or_base(path):
                 raise
-            found.skipped.append(Problem(place, f"its links were left as they are: {error.message}"))
+            plan.skipped.append(Problem(place, f"its links were left as they are: {error.message}"))
             continue
         if after == data:
             continue
         if number is None or edit is None or edit.old is None:
-            found.writes.append(edit_of(context.files, path, data, after, place))
+            plan.steps.append(edit_of(context.files, path, data, after, place))
         else:
-            found.writes[number] = Write(place, edit.old, patched(edit.old, edit.old.data, after))
+            plan.steps[number] = Write(place, edit.old, patched(edit.old, edit.old.data, after))
 
 
 def rewrite_bytes(
-    data: bytes, path: VaultPath, rules: LinkRules, found: RewrittenLinks, linktexts: Container[str] | None = None
+    data: bytes, path: VaultPath, rules: LinkRules, plan: Plan, linktexts: Container[str] | None = None
 ) -> bytes:
-    """Return the bytes of one file with its links rewritten; add the links to ``found``. See ``rewrite_files``.
+    """Return the bytes of one file with its links rewritten; add the links to the plan. See ``rewrite_files``.
 
     A file that is not UTF-8 throughout is rewritten too.
     """
     place = rules.path_after(path)
 
     def edit(text: str) -> str:
-        rewriting = _rewrite(text, path, rules, found, linktexts)
-        found.links.extend(LinkChange(place, link.line, link.old, link.new) for link in rewriting.links)
+        rewriting = _rewrite(text, path, rules, plan, linktexts)
+        plan.links.extend(LinkChange(place, link.line, link.old, link.new) for link in rewriting.links)
         after = apply_replacements(text, rewriting.edits)
         if is_canvas(path):
-            return edit_cards(after, lambda card, line: rewrite_blocks(card, path, rules, found, line))
-        return after if is_base(path) else rewrite_blocks(after, path, rules, found)
+            return edit_cards(after, lambda card, line: rewrite_blocks(card, path, rules, plan, line))
+        return after if is_base(path) else rewrite_blocks(after, path, rules, plan)
 
     try:
         return edited_bytes(data, edit)
@@ -136,9 +124,7 @@ def rewrite_bytes(
         ) from None
 
 
-def _rewrite(
-    text: str, path: VaultPath, rules: LinkRules, found: RewrittenLinks, linktexts: Container[str] | None
-) -> Rewriting:
+def _rewrite(text: str, path: VaultPath, rules: LinkRules, plan: Plan, linktexts: Container[str] | None) -> Rewriting:
     if is_base(path):
         return base_edits(text, rules.base_name(path))
     if is_canvas(path):
@@ -148,13 +134,13 @@ def _rewrite(
     end = end_of_reading(text)
     if end < len(text):
         problem = f"it is not looked into beyond {unread_problem(text, end)}"
-        found.skipped.append(Problem(rules.path_after(path), problem))
+        plan.skipped.append(Problem(rules.path_after(path), problem))
     # The index spells links with bytes that are not UTF-8 in another way.
     return rewrite_links(text, rules.decide(path), None if _NOT_TEXT.search(text) else linktexts)
 
 
-def rewrite_blocks(text: str, path: VaultPath, rules: LinkRules, found: RewrittenLinks, card_line: int = 0) -> str:
-    """Return the text of one note with the names in its base blocks rewritten; add them to ``found``, and what stays.
+def rewrite_blocks(text: str, path: VaultPath, rules: LinkRules, plan: Plan, card_line: int = 0) -> str:
+    """Return the text of one note with the names in its base blocks rewritten; add them to the plan, and what stays.
 
     ``card_line``: the text is that of a card, which is on this one line of a canvas.
     """
@@ -164,7 +150,7 @@ def rewrite_blocks(text: str, path: VaultPath, rules: LinkRules, found: Rewritte
         try:
             rewriting = base_edits(block.text, rules.base_name(path))
         except NotABaseError as error:
-            found.skipped.append(
+            plan.skipped.append(
                 Problem(place, f"its base block on line {card_line or block.line} was left as it is: it {error}")
             )
             return block.text
@@ -177,9 +163,9 @@ def rewrite_blocks(text: str, path: VaultPath, rules: LinkRules, found: Rewritte
     try:
         after = edit_blocks(text, edit)
     except BlockError as error:
-        found.skipped.append(Problem(place, f"its base blocks were left as they are: it {error}"))
+        plan.skipped.append(Problem(place, f"its base blocks were left as they are: it {error}"))
         return text
-    found.links.extend(links)
+    plan.links.extend(links)
     return after
 
 

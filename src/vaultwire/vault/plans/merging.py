@@ -7,7 +7,7 @@ meant: it is parsed again and must have the same headings, links, tags, tasks an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.canvas import FileNode
@@ -17,39 +17,31 @@ from vaultwire.markdown.offsets import apply_replacements
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError
-from vaultwire.vault.changes.change import Move, Step, Write
+from vaultwire.vault.changes.change import Move, Write
 from vaultwire.vault.disk.files import check_size
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.link_resolver import link_names_to, linkpath_of
 from vaultwire.vault.links.sections import Sections, parse_structure
-from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.heading_links import with_links_in_headings
-from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_blocks, rewrite_files, rewrite_text
-from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
+from vaultwire.vault.plans.context import Plan, PlanContext
+from vaultwire.vault.plans.heading_links import follow_headings, renamed_by_links
+from vaultwire.vault.plans.link_rewriting import rewrite_blocks, rewrite_files, rewrite_text
+from vaultwire.vault.plans.moved_links import MovedLinks
 from vaultwire.vault.plans.note_text import check_same_content, read_text, with_bom
-from vaultwire.vault.value_types import Problem, VaultPath, asking
+from vaultwire.vault.value_types import VaultPath, asking
 
 
-class MergePlan(NamedTuple):
-    """The steps of a merge: links elsewhere, the target, the source into the trash.
+@dataclass
+class MergePlan(Plan):
+    """The plan of a merge: links elsewhere, the target, the source into the trash.
 
-    ``links`` are the rewritten links, by where they stood; ``newly_resolved`` those that led nowhere before. ``headings``
-    are in both notes: links to them lead to the first of the two. ``block_ids`` were in both: those of the source have new
-    names. ``kept_properties`` had another value in the source; the target's value stayed. ``skipped`` are files whose
-    links could not be read.
+    ``block_ids`` were in both notes: those of the source have new names. ``kept_properties`` had another value in the source;
+    the target's value stayed. ``headings`` are in both notes: links to them lead to the first of the two.
     """
 
-    source: VaultPath
-    target: VaultPath
-    trash_path: VaultPath
-    steps: list[Step]
-    links: list[LinkChange]
-    headings: list[str]
     block_ids: dict[str, str]
-    kept_properties: list[str]
-    newly_resolved: list[ResolvedLink]
-    skipped: list[Problem]
+    kept_properties: list[str] = field(default_factory=list)
+    headings: list[str] = field(default_factory=list)
 
 
 def plan_merge(
@@ -71,20 +63,20 @@ def plan_merge(
     ids = new_block_ids(edits.to_plain(source_text), edits.to_plain(target_text))
     paths = {*index.paths(progress), source, target}
     rules = _MergedLinks(context, paths, source, target, ids)
-    found = RewrittenLinks([], [], [])
+    plan = MergePlan(ids, source=source, target=target)
     source_text = with_block_ids(source_text, ids)
     source_text = apply_replacements(
-        source_text, rewrite_text(source_text, source, rules.decide(source), found.links).edits
+        source_text, rewrite_text(source_text, source, rules.decide(source), plan.links).edits
     )
     target_text = apply_replacements(
-        target_text, rewrite_text(target_text, target, rules.decide(target), found.links).edits
+        target_text, rewrite_text(target_text, target, rules.decide(target), plan.links).edits
     )
     source_text, target_text = (
-        rewrite_blocks(text, path, rules, found) for text, path in ((source_text, source), (target_text, target))
+        rewrite_blocks(text, path, rules, plan) for text, path in ((source_text, source), (target_text, target))
     )
     target_plain, source_plain = edits.to_plain(target_text), edits.to_plain(source_text)
     try:
-        merged, kept_properties = with_properties(target_text, source_plain)
+        merged, plan.kept_properties = with_properties(target_text, source_plain)
     except PropertyEditError as error:
         broken = source if parse_frontmatter(source_plain).problems else target
         raise VaultError(INVALID_ARGUMENTS, f"{broken!r}: {error}.", path=broken) from None
@@ -95,25 +87,16 @@ def plan_merge(
     check_size(target, len(data), files.max_bytes)
     links = index.links_asking({*link_names_to(source), *link_names_to(target)}, [], progress)
     elsewhere = [link for link in links if link[0] not in (source, target)]
-    rewrite_files(context, rules, rules.by_note(elsewhere), paths - {source, target}, found)
-    found = with_links_in_headings(context, found, {source: target}, [Write(target, target_data, data)])
+    rewrite_files(context, rules, rules.by_note(elsewhere), paths - {source, target}, plan)
+    renamed = renamed_by_links(plan)
+    plan.steps.append(Write(target, target_data, data))
+    follow_headings(context, plan, renamed, {source: target})
+    plan.steps.append(Move(source, trash_path))
     parsed = parse_note(source_plain)
     sections = Sections(parse_structure(target, target_plain))
-    headings = [each.text for each in asking(progress, parsed.headings) if _has_section(sections, each.text)]
-    newly_resolved = rules.newly_resolved([*links, *((source, each.linktext) for each in parsed.links)])
-    steps: list[Step] = [*found.writes, Move(source, trash_path)]
-    return MergePlan(
-        source,
-        target,
-        trash_path,
-        steps,
-        found.links,
-        headings,
-        ids,
-        kept_properties,
-        sorted(newly_resolved),
-        found.skipped,
-    )
+    plan.headings = [each.text for each in asking(progress, parsed.headings) if _has_section(sections, each.text)]
+    plan.newly_resolved = rules.newly_resolved([*links, *((source, each.linktext) for each in parsed.links)])
+    return plan
 
 
 def _has_section(note: Sections, text: str) -> bool:

@@ -8,26 +8,16 @@ stays as well, as in Obsidian, even where a file now has the name it asks for. P
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
-from vaultwire.markdown.base_files import Kind
 from vaultwire.markdown.canvas import FileNode
-from vaultwire.markdown.link_spans import LinkSpan, NewLink
+from vaultwire.markdown.link_spans import Kind, LinkSpan, NewLink
 from vaultwire.vault.changes.change import Move
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
-from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.context import PlanContext, ResolvedLink
 from vaultwire.vault.plans.linktexts import linkpath_to
 from vaultwire.vault.value_types import VaultPath
-
-
-class ResolvedLink(NamedTuple):
-    """A link that led nowhere before a change and leads to ``target`` after it; ``path`` is the file it stands in then."""
-
-    path: VaultPath
-    linktext: str
-    target: VaultPath
 
 
 class MovedLinks:
@@ -83,12 +73,12 @@ class MovedLinks:
 
     def newly_resolved(
         self, links: Iterable[tuple[VaultPath, str]], place: VaultPath | None = None
-    ) -> set[ResolvedLink]:
-        """Return those of the links (the note and the link's text) that led nowhere before and lead to a file after.
+    ) -> list[ResolvedLink]:
+        """Return those of the links (the note and the link's text) that led nowhere before and lead to a file after, sorted.
 
         ``place`` is the note that they all stand in after, if they leave theirs.
         """
-        found = set()
+        resolved = set()
         for note, linktext in links:
             self._progress.check()
             linkpath = linkpath_of(linktext).strip()
@@ -96,8 +86,8 @@ class MovedLinks:
                 after = place or self.path_after(note)
                 target = self._after.resolve(after, linkpath)
                 if target is not None:
-                    found.add(ResolvedLink(after, linktext, target))
-        return found
+                    resolved.add(ResolvedLink(after, linktext, target))
+        return sorted(resolved)
 
     def _must_change(self, note: VaultPath, linktext: str) -> bool:
         return self._new_target(note, linktext) is not None

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from vaultwire.vault.changes.change import Move, Step, Write
+from vaultwire.vault.changes.change import Move, Write
 from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import (
@@ -25,45 +25,28 @@ from vaultwire.vault.disk.paths import (
 )
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.links.link_resolver import link_name, link_names_to
-from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.heading_links import with_links_in_headings
+from vaultwire.vault.plans.context import Plan, PlanContext
+from vaultwire.vault.plans.heading_links import follow_headings, renamed_by_links
 from vaultwire.vault.plans.link_rewriting import (
-    LinkChange,
-    RewrittenLinks,
     is_canvas_or_base,
     named_in_queries,
     rewrite_files,
 )
-from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
-from vaultwire.vault.value_types import Problem, VaultPath, asking
+from vaultwire.vault.plans.moved_links import MovedLinks
+from vaultwire.vault.value_types import VaultPath, asking
 
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]*$")
 
 
-class MovePlan(NamedTuple):
-    """The steps of moves: the moves, then the files whose links change, at their new paths.
+@dataclass
+class MovePlan(Plan):
+    """The plan of moves: the moves, then the files whose links change, at their new paths. ``files`` is how many move.
 
-    ``files`` is how many files move. ``links`` are the rewritten links, ``newly_resolved`` those that led nowhere before.
-    ``skipped`` are files whose links could not be read, ``kept`` those with a query that has an old name.
+    The source and target are those of the first move.
     """
 
     moves: list[Move]
     files: int
-    steps: list[Step]
-    links: list[LinkChange]
-    newly_resolved: list[ResolvedLink]
-    skipped: list[Problem]
-    kept: list[Problem]
-
-    @property
-    def source(self) -> VaultPath:
-        """The path of the first file or folder before."""
-        return self.moves[0].source
-
-    @property
-    def target(self) -> VaultPath:
-        """The path of the first file or folder after."""
-        return self.moves[0].target
 
 
 def plan_move(context: PlanContext, source: VaultPath, target: VaultPath) -> MovePlan:
@@ -106,18 +89,18 @@ def plan_moves(context: PlanContext, wanted: Sequence[Move]) -> MovePlan:
         folders=folders,
         names=None if is_any_name_possible else asked,
     )
-    found = RewrittenLinks([], [], [])
-    rewrite_files(context, rules, rules.by_note(links), paths, found)
-    found = with_links_in_headings(context, found, moved)
-    steps: list[Step] = [*moves]
+    plan = MovePlan(moves, len(moved), source=moves[0].source, target=moves[0].target)
+    rewrite_files(context, rules, rules.by_note(links), paths, plan)
+    follow_headings(context, plan, renamed_by_links(plan), moved)
+    moving = moves
     if folders and files.hides_some:
         # Moved as a whole, a folder would take hidden files along, or show by staying that there are some.
-        steps = [Move(*pair) for pair in sorted(moved.items())]
-    found.writes.sort(key=lambda write: str(write.path))
-    steps += found.writes
-    newly_resolved = sorted(rules.newly_resolved(links))
-    kept = named_in_queries(context, _old_names(moves)) if with_queries else []
-    return MovePlan(moves, len(moved), steps, found.links, newly_resolved, found.skipped, kept)
+        moving = [Move(*pair) for pair in sorted(moved.items())]
+    plan.steps = [*moving, *sorted(plan.writes, key=lambda write: str(write.path))]
+    plan.newly_resolved = rules.newly_resolved(links)
+    if with_queries:
+        plan.kept = named_in_queries(context, _old_names(moves))
+    return plan
 
 
 def _old_names(moves: Sequence[Move]) -> re.Pattern[str]:
@@ -142,9 +125,10 @@ def plan_arrival(context: PlanContext, path: VaultPath) -> list[Write]:
     links = context.index.links_asking({*link_names_to(path)}, [], context.progress)
     paths = context.index.paths(context.progress)
     rules = MovedLinks(context, paths, {}, added=[path])
-    found = RewrittenLinks([], [], [])
-    rewrite_files(context, rules, rules.by_note(links), paths, found)
-    return with_links_in_headings(context, found, {}).writes
+    plan = Plan()
+    rewrite_files(context, rules, rules.by_note(links), paths, plan)
+    follow_headings(context, plan, renamed_by_links(plan))
+    return plan.writes
 
 
 def namesakes(context: PlanContext, path: VaultPath) -> list[VaultPath]:

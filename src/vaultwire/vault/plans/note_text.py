@@ -1,6 +1,6 @@
 """A note's bytes as text for an edit, and back: its byte order mark (BOM) stays, and bytes that are not UTF-8 are refused.
 
-What is read only, for a search or a preview, is in ``disk.note_text``.
+What is read only, for a search or a preview, is in ``disk.contents``.
 """
 
 from __future__ import annotations

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from vaultwire.markdown.base_files import Kind
 from vaultwire.markdown.canvas import FileNode
-from vaultwire.markdown.link_spans import LinkSpan, NewLink
-from vaultwire.vault.changes.change import Step
+from vaultwire.markdown.link_spans import Kind, LinkSpan, NewLink
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note
 from vaultwire.vault.errors import INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.link_resolver import link_names_to, linkpath_of
-from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.heading_links import with_links_in_headings
-from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_files
+from vaultwire.vault.plans.context import Plan, PlanContext
+from vaultwire.vault.plans.heading_links import follow_headings, renamed_by_links
+from vaultwire.vault.plans.link_rewriting import rewrite_files
 from vaultwire.vault.plans.moved_links import MovedLinks
-from vaultwire.vault.value_types import Problem, VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 # How many links an error names.
 _MAX_NAMED = 10
@@ -34,15 +32,7 @@ class LinkFix(NamedTuple):
     subpath: str | None
 
 
-class RelinkPlan(NamedTuple):
-    """The steps, the links that are rewritten, and the files whose links could not be read."""
-
-    steps: list[Step]
-    links: list[LinkChange]
-    skipped: list[Problem]
-
-
-def plan_relink(context: PlanContext, fixes: Sequence[LinkFix]) -> RelinkPlan:
+def plan_relink(context: PlanContext, fixes: Sequence[LinkFix]) -> Plan:
     """Plan to rewrite links, in the form that the vault's settings ask for. Display texts stay.
 
     Raises VaultError: TEXT_NOT_FOUND if a file has no such link, INVALID_ARGUMENTS if no link can lead to a target; those of
@@ -59,14 +49,14 @@ def plan_relink(context: PlanContext, fixes: Sequence[LinkFix]) -> RelinkPlan:
             )
     names = {name for fix in fixes for name in link_names_to(fix.target)}
     links = MovedLinks(context, context.index.paths(context.progress), {}, names=names)
-    found = RewrittenLinks([], [], [])
+    plan = Plan()
     used: set[tuple[VaultPath, str]] = set()
     notes = [path for path in by_file if is_note(path)]
     # A node of a canvas does not say in which canvas it is, so these are read one at a time.
     for files in (notes, *([path] for path in by_file if not is_note(path))):
         rules = _Relinking(links, {path: by_file[path] for path in files}, used)
-        rewrite_files(context, rules, dict.fromkeys(files), [], found)
-    unread = {problem.path for problem in found.skipped}
+        rewrite_files(context, rules, dict.fromkeys(files), [], plan)
+    unread = {problem.path for problem in plan.skipped}
     missing = [fix for fix in fixes if (fix.path, link_key(fix.linktext)) not in used and fix.path not in unread]
     if missing and not context.unread:
         named = ", ".join(f"{fix.linktext!r} in {fix.path}" for fix in missing[:_MAX_NAMED])
@@ -77,8 +67,8 @@ def plan_relink(context: PlanContext, fixes: Sequence[LinkFix]) -> RelinkPlan:
             "and what is shown instead; check_notes lists those that lead nowhere.",
             path=missing[0].path,
         )
-    found = with_links_in_headings(context, found, {})
-    return RelinkPlan([*found.writes], found.links, found.skipped)
+    follow_headings(context, plan, renamed_by_links(plan))
+    return plan
 
 
 def link_key(linktext: str) -> str:

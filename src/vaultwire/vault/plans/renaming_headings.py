@@ -7,38 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
-from vaultwire.markdown.block_patterns import ATX_HEADING
-from vaultwire.vault.changes.change import Step, Write
-from vaultwire.vault.disk.note_text import edited_bytes, plain_text
+from vaultwire.markdown.patterns import ATX_HEADING
+from vaultwire.vault.changes.change import Write
+from vaultwire.vault.disk.contents import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.sections import Sections, parse_structure, section_span
-from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.heading_links import NewSubpath, new_heading_subpaths, with_heading_links
-from vaultwire.vault.plans.link_rewriting import LinkChange
-from vaultwire.vault.value_types import OutlineEntry, Problem, Structure, VaultPath
+from vaultwire.vault.plans.context import Plan, PlanContext
+from vaultwire.vault.plans.heading_links import NewSubpath, follow_headings, new_heading_subpaths
+from vaultwire.vault.value_types import OutlineEntry, Structure, VaultPath
 
 _BLOCK_ID = re.compile(r"[A-Za-z0-9-]+")
 
 
-class RenamePlan(NamedTuple):
-    """The steps of a rename within a note, its line before and after, and the rewritten links.
-
-    ``skipped`` are files whose links could not be read.
-    """
-
-    path: VaultPath
-    line: int
-    old: str
-    new: str
-    steps: list[Step]
-    links: list[LinkChange]
-    skipped: list[Problem]
-
-
-def plan_rename_heading(context: PlanContext, path: VaultPath, subpath: str, text: str) -> RenamePlan:
+def plan_rename_heading(context: PlanContext, path: VaultPath, subpath: str, text: str) -> Plan:
     """Plan to give a heading (``Heading``, ``Parent#Heading``; of several the first) another text; its level stays.
 
     Links get the text as Obsidian writes it there, without ``: # | ^ \\ %% [[ ]]``; where that would lead to another
@@ -78,7 +61,7 @@ def plan_rename_heading(context: PlanContext, path: VaultPath, subpath: str, tex
     return _plan(context, path, data, number, renamed, new_heading_subpaths(before, after, ambiguous))
 
 
-def plan_rename_block(context: PlanContext, path: VaultPath, old: str, new: str) -> RenamePlan:
+def plan_rename_block(context: PlanContext, path: VaultPath, old: str, new: str) -> Plan:
     """Plan to give a block another id; both ids without ``^`` or with it. Of several blocks of that id the first is meant.
 
     Raises VaultError: SECTION_NOT_FOUND; INVALID_ARGUMENTS for an id that is taken in the note or is none (Latin letters,
@@ -114,11 +97,11 @@ def _plan(
     number: int,
     renamed: Callable[[str], str],
     new_subpath: NewSubpath,
-) -> RenamePlan:
+) -> Plan:
     edit = Write(path, data, edited_bytes(data, lambda text: _with_line(text, number, renamed)))
-    writes, links, skipped = with_heading_links(context, [edit], {path: new_subpath})
-    line = plain_text(data).split("\n")[number - 1]
-    return RenamePlan(path, number, line, renamed(line), [*writes], links, skipped)
+    plan = Plan(source=path, target=path, steps=[edit])
+    follow_headings(context, plan, {path: new_subpath})
+    return plan
 
 
 def _with_line(text: str, number: int, renamed: Callable[[str], str]) -> str:

@@ -9,7 +9,7 @@ reported.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from vaultwire.bases.base_blocks import edit_cards
 from vaultwire.bases.renaming import (
@@ -20,19 +20,19 @@ from vaultwire.bases.renaming import (
     rename_in_base,
     rename_in_blocks,
 )
-from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.canvas import NotACanvasError
+from vaultwire.markdown.offsets import end_of_reading, unread_problem
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.property_edits import PropertyEditError, rename_property
 from vaultwire.markdown.tag_spans import TagError, check_tag, rename_tag, renamed_tag, tag_spans
 from vaultwire.vault.changes.change import Step, Write, edit_of
-from vaultwire.vault.disk.note_text import edited_bytes, plain_text
+from vaultwire.vault.disk.contents import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import fold, is_base, is_canvas
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.heading_links import NewSubpath, changed_headings, with_heading_links
-from vaultwire.vault.plans.link_rewriting import LinkChange, is_canvas_or_base, named_in_queries
+from vaultwire.vault.plans.context import Plan, PlanContext
+from vaultwire.vault.plans.heading_links import NewSubpath, changed_headings, follow_headings
+from vaultwire.vault.plans.link_rewriting import is_canvas_or_base, named_in_queries
 from vaultwire.vault.value_types import Problem, Progress, Stages, TagCount, VaultPath, asking
 
 # A longer list of notes to repair helps nobody.
@@ -40,49 +40,29 @@ _MAX_NAMED = 10
 _MAX_NEAR = 5
 
 
-class TagPlan(NamedTuple):
-    """The steps of renaming a tag, one for each note, how many places change in all, and the tags it merges with.
+@dataclass
+class RenamePlan(Plan):
+    """The plan of renaming a tag or property: one step for each note, then one for each other file with a base that names it.
 
-    ``excluded`` is how many of the notes with the tag the vault's rules exclude; ``unchanged`` are such notes that cannot
-    be changed. ``links`` are the rewritten links to headings that hold the tag; ``skipped`` are files whose links could
-    not be read. ``bases``: how many of the steps are for bases alone; ``kept``: files with bases that keep the old name, with
-    the reason.
+    ``excluded`` is how many of the notes with the name the vault's rules exclude; ``unchanged`` are such notes that cannot
+    be changed. ``bases``: how many of the steps are for bases alone. ``places``: how many places in notes have the tag.
 
     ``merged`` are tags that were in use before and become one with a renamed tag, each with the notes that had it. Another
-    rename cannot take that back: nobody knows any more which note had which tag.
+    rename cannot take that back: nobody knows any more which note had which tag. ``in_use``: how many notes had the
+    property's new name before.
     """
 
     old: str
     new: str
-    steps: list[Step]
-    places: int
-    merged: list[TagCount]
-    excluded: int
-    unchanged: list[Problem]
-    links: list[LinkChange]
-    skipped: list[Problem]
-    bases: int
-    kept: list[Problem]
+    excluded: int = 0
+    unchanged: list[Problem] = field(default_factory=list)
+    bases: int = 0
+    places: int = 0
+    merged: list[TagCount] = field(default_factory=list)
+    in_use: int = 0
 
 
-class PropertyPlan(NamedTuple):
-    """The steps of renaming a property, one for each note and then one for each file with a base that names it, and how many
-    notes had the new name before.
-
-    ``excluded``, ``unchanged``, ``bases`` and ``kept`` are as in ``TagPlan``.
-    """
-
-    old: str
-    new: str
-    steps: list[Step]
-    in_use: int
-    excluded: int
-    unchanged: list[Problem]
-    bases: int
-    kept: list[Problem]
-
-
-def plan_rename_tag(context: PlanContext, old: str, new: str) -> TagPlan:
+def plan_rename_tag(context: PlanContext, old: str, new: str) -> RenamePlan:
     """Plan to rename a tag, and those below it, in every note: ``#old/x`` becomes ``#new/x``.
 
     It is renamed in whatever case it is written, inline, in the ``tags`` property and in bases, and nowhere else in code.
@@ -108,37 +88,32 @@ def plan_rename_tag(context: PlanContext, old: str, new: str) -> TagPlan:
             raise TagError(unread_problem(text, end))
         return rename_tag(text, old, new)
 
-    found = _rename_all(
-        context, paths, renamed_to_end, excluded, lambda text: rename_tag(text, old, new), f"#{old} cannot be renamed"
+    plan = RenamePlan(old, new)
+    _rename_all(
+        context,
+        plan,
+        paths,
+        renamed_to_end,
+        excluded,
+        lambda text: rename_tag(text, old, new),
+        f"#{old} cannot be renamed",
     )
-    places = sum(_count_tag(step, old) for step in asking(progress, found.steps))
+    plan.places = sum(_count_tag(step, old) for step in asking(progress, plan.writes))
     in_use = index.count_tags(None, progress)
     renamed = {tag.tag.casefold(): renamed_tag(tag.tag, old, new).casefold() for tag in in_use}
     results = {result for tag, result in renamed.items() if result != tag}
-    merged = [tag for tag in in_use if renamed[folded := tag.tag.casefold()] == folded and folded in results]
+    plan.merged = [tag for tag in in_use if renamed[folded := tag.tag.casefold()] == folded and folded in results]
     renamed_headings: dict[VaultPath, NewSubpath] = {}
-    for step in found.steps:
+    for step in plan.writes:
         progress.check()
         if (new_subpath := _new_subpath(step, old)) is not None:
             renamed_headings[step.path] = new_subpath
-    bases = _rename_in_bases(context, TagRenaming(old, new), found.steps)
-    writes, links, skipped = with_heading_links(context, [*bases.steps, *bases.others], renamed_headings)
-    return TagPlan(
-        old,
-        new,
-        [*writes],
-        places,
-        merged,
-        found.excluded,
-        found.unchanged,
-        links,
-        skipped,
-        len(bases.others),
-        bases.skipped,
-    )
+    _rename_in_bases(context, TagRenaming(old, new), plan)
+    follow_headings(context, plan, renamed_headings)
+    return plan
 
 
-def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPlan:
+def plan_rename_property(context: PlanContext, old: str, new: str) -> RenamePlan:
     """Plan to rename a property, in whatever case it is written, in every note that has it; its values stay.
 
     All notes or none: raises VaultError (INVALID_ARGUMENTS) if no note has it, and, with every such note in ``details``,
@@ -157,39 +132,25 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPl
     def renamed(text: str) -> str:
         return rename_property(text, old, new)
 
-    found = _rename_all(
-        context, paths, renamed, excluded, renamed, f"The property {old!r} cannot be renamed to {new!r}"
-    )
+    plan = RenamePlan(old, new)
+    _rename_all(context, plan, paths, renamed, excluded, renamed, f"The property {old!r} cannot be renamed to {new!r}")
     in_use = index.properties(new, None, progress) if fold(old) != fold(new) else []
-    in_use_notes = sum(used.notes for used in in_use)
-    bases = _rename_in_bases(context, PropertyRenaming(old, new), found.steps)
-    steps: list[Step] = [*bases.steps, *bases.others]
-    return PropertyPlan(
-        old, new, steps, in_use_notes, found.excluded, found.unchanged, len(bases.others), bases.skipped
-    )
+    plan.in_use = sum(used.notes for used in in_use)
+    _rename_in_bases(context, PropertyRenaming(old, new), plan)
+    return plan
 
 
-class _Bases(NamedTuple):
-    """The steps with the base blocks of their notes renamed, too; those of other files with bases; and what stays."""
-
-    steps: list[Write]
-    others: list[Write]
-    skipped: list[Problem]
-
-
-def _rename_in_bases(context: PlanContext, renaming: Renaming, steps: Sequence[Write]) -> _Bases:
-    """Rename it in every ``.base`` file and ``base`` block, also in cards of canvases and in notes that ``steps`` edit.
+def _rename_in_bases(context: PlanContext, renaming: Renaming, plan: RenamePlan) -> None:
+    """Rename it in every ``.base`` file and ``base`` block, also in cards of canvases and in notes that the plan edits.
 
     A base or another query that stays breaks no note, so it refuses nothing: it is reported.
     """
     index, progress = context.index, context.progress
-    edited = {step.path: step for step in steps}
-    others: list[Write] = []
-    skipped: list[Problem] = []
+    edited = {step.path: (number, step) for number, step in enumerate(plan.writes)}
     bases = [path for path in index.paths(progress) if is_canvas_or_base(path)]
     for path in [*bases, *index.notes_with_queries(progress)]:
         progress.check()
-        step = edited.get(path)
+        number, step = edited.get(path, (0, None))
         what = "" if is_base(path) else "has a base block that "
         unread: list[str] = []
         try:
@@ -197,23 +158,24 @@ def _rename_in_bases(context: PlanContext, renaming: Renaming, steps: Sequence[W
             before = data if step is None else step.after or b""
             after = edited_bytes(before, lambda text: _with_renamed(text, path, renaming, unread))  # noqa: B023 - called at once
         except NotACanvasError as error:
-            skipped.append(Problem(path, f"it {error}"))
+            plan.kept.append(Problem(path, f"it {error}"))
             continue
         except (NotRenamedError, PropertyEditError) as error:
-            skipped.append(Problem(path, f"it {what}{error}"))
+            plan.kept.append(Problem(path, f"it {what}{error}"))
             continue
         except VaultError as error:
-            skipped.append(Problem(path, f"it cannot be read: {error.message}"))
+            plan.kept.append(Problem(path, f"it cannot be read: {error.message}"))
             continue
-        skipped += [Problem(path, f"it has a filter or formula that cannot be read, {text!r}") for text in unread]
+        plan.kept += [Problem(path, f"it has a filter or formula that cannot be read, {text!r}") for text in unread]
         if after == before:
             continue
+        edit = edit_of(context.files, path, data, after)
         if step is None:
-            others.append(edit_of(context.files, path, data, after))
+            plan.steps.append(edit)
+            plan.bases += 1
         else:
-            edited[path] = edit_of(context.files, path, data, after)
-    skipped += named_in_queries(context, renaming.in_queries)
-    return _Bases([*edited.values()], others, skipped)
+            plan.steps[number] = edit
+    plan.kept += named_in_queries(context, renaming.in_queries)
 
 
 def _with_renamed(text: str, path: VaultPath, renaming: Renaming, unread: list[str]) -> str:
@@ -224,42 +186,33 @@ def _with_renamed(text: str, path: VaultPath, renaming: Renaming, unread: list[s
     return rename_in_blocks(text, renaming, unread)
 
 
-class _Renamed(NamedTuple):
-    """The edits of all notes with a name, how many of these the vault's rules exclude, and which of those cannot change."""
-
-    steps: list[Write]
-    excluded: int
-    unchanged: list[Problem]
-
-
 def _rename_all(
     context: PlanContext,
+    plan: RenamePlan,
     paths: Sequence[VaultPath],
     edit: Callable[[str], str],
     excluded: Sequence[VaultPath],
     edit_excluded: Callable[[str], str],
     refusal: str,
-) -> _Renamed:
-    """Return the edits of the notes at ``paths`` and of the ``excluded`` ones. Raises VaultError if one of the former, or
+) -> None:
+    """Plan the edits of the notes at ``paths`` and of the ``excluded`` ones. Raises VaultError if one of the former, or
     all of the latter, cannot be changed.
     """
-    steps: list[Write] = []
     problems: list[Problem] = []
     stages = Stages(context.progress)
     for path in stages.each(stages.READING, "read", context.sample(paths)):
-        _rename_in(context, path, edit, steps, problems)
+        _rename_in(context, path, edit, plan.steps, problems)
     _refuse(problems, refusal)
-    count = len(steps)
-    unchanged: list[Problem] = []
+    count = len(plan.steps)
     for path in stages.each(stages.READING, "read", context.sample(excluded)):
-        _rename_in(context, path, edit_excluded, steps, unchanged)
-    if not steps:
-        _refuse(unchanged, refusal)
-    return _Renamed(steps, len(steps) - count, unchanged)
+        _rename_in(context, path, edit_excluded, plan.steps, plan.unchanged)
+    if not plan.steps:
+        _refuse(plan.unchanged, refusal)
+    plan.excluded = len(plan.steps) - count
 
 
 def _rename_in(
-    context: PlanContext, path: VaultPath, edit: Callable[[str], str], steps: list[Write], problems: list[Problem]
+    context: PlanContext, path: VaultPath, edit: Callable[[str], str], steps: list[Step], problems: list[Problem]
 ) -> None:
     """Add the step that edits a note, or the problem that keeps it from being edited.
 

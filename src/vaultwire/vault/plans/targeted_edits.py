@@ -13,10 +13,9 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from vaultwire.markdown.block_edits import delete_block, insert_beside, replace_block, set_apart
-from vaultwire.markdown.block_tree import BlockTree
+from vaultwire.markdown.block_tree import BlockTree, delete_block, insert_beside, replace_block, set_apart
+from vaultwire.markdown.diffs import hint_at
 from vaultwire.markdown.edits import Change, replace_spans, to_plain
-from vaultwire.markdown.nearest import hint_at
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.sections import Sections, line_span, parse_structure

@@ -20,8 +20,7 @@ from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_set_folder
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_lookup import candidate_paths, resolve_name
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
-from vaultwire.vault.settings.obsidian_settings import Settings
-from vaultwire.vault.settings.periodic_notes import notes_of
+from vaultwire.vault.settings.obsidian_settings import Settings, notes_of
 from vaultwire.vault.value_types import VaultPath
 
 DATE_FORMAT = "YYYY-MM-DD"  # both are Obsidian's (help, "Templates")

@@ -16,8 +16,17 @@ from typing import Final, NamedTuple, TypeAlias
 
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import ParsedNote
-from vaultwire.vault.search.asked_words import Word
-from vaultwire.vault.search.note_parts import NoteParts, Piece, Value
+from vaultwire.vault.search.note_parts import (
+    MAX_LINES_SHOWN,
+    NoteParts,
+    Piece,
+    Value,
+    add_lines,
+    best_lines,
+    first_columns,
+    leaf_weight,
+    snippets,
+)
 from vaultwire.vault.search.query import (
     DATE,
     NUMBER,
@@ -30,9 +39,9 @@ from vaultwire.vault.search.query import (
     Property,
     Query,
     Within,
+    Word,
 )
 from vaultwire.vault.search.questions import answer
-from vaultwire.vault.search.snippets import MAX_LINES_SHOWN, add_lines, best_lines, first_columns, leaf_weight, snippets
 from vaultwire.vault.search.terms import (
     REGEX_SECONDS,
     AnyNeedle,

@@ -6,15 +6,62 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import pairwise
+from math import log
 from typing import NamedTuple
 
+from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import ParsedNote, Span
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
-from vaultwire.vault.disk.paths import is_canvas
+from vaultwire.vault.disk.contents import plain_text
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import CANVAS_SUFFIX, is_canvas, is_note, stem
+from vaultwire.vault.errors import VaultError
 from vaultwire.vault.search.filters import EMPTY_VALUES
-from vaultwire.vault.search.searchable import parse_searchable, searchable_name
-from vaultwire.vault.search.terms import Leaf
+from vaultwire.vault.search.terms import AnyNeedle, Leaf, Text
 from vaultwire.vault.search.text_forms import FOLDED, UNACCENTED, TextForms
+from vaultwire.vault.value_types import Line, VaultPath
+
+# Which files search looks into, and their searchable text: a note's text, the cards and groups of a canvas.
+#
+# As in Obsidian's own search (engine facts §2.6). A canvas's text keeps the line numbers of its file, so that a line that is
+# found is the line that is read. Tags, tasks and links in cards do not count, as in Obsidian's cache.
+
+
+def is_searchable(path: str) -> bool:
+    """Tell whether search looks into a file of this path."""
+    return is_note(path) or is_canvas(path)
+
+
+def searchable_name(path: str) -> str:
+    """Return the name under which search finds a note or canvas: its file name without the extension."""
+    return path.rsplit("/", 1)[-1][: -len(CANVAS_SUFFIX)] if is_canvas(path) else stem(path)
+
+
+def searchable_text(path: str, data: bytes) -> str:
+    """Return the text that search looks into."""
+    text = plain_text(data)
+    if not is_canvas(path):
+        return text
+    from vaultwire.markdown.canvas import cards_text  # noqa: PLC0415 - only for a canvas
+
+    return cards_text(text)
+
+
+def read_searchable(files: Files, path: VaultPath) -> str | None:
+    """Return the text that search looks into, None if the file cannot be read."""
+    try:
+        return searchable_text(path, files.read(path).data)
+    except VaultError:
+        return None
+
+
+def parse_searchable(path: str, text: str) -> ParsedNote:
+    """Return the structure of the searchable text: of a canvas, one block for each card, and nothing else."""
+    if not is_canvas(path):
+        return parse_note(text)
+    blocks = [Span(number, number) for number, line in enumerate(text.split("\n"), 1) if line]
+    return ParsedNote(Frontmatter({}, 0, [], {}, {}), [], [], [], [], [], blocks, [])
+
 
 _BOX = re.compile(r"\[.\]")
 # Underlines a heading, or is a horizontal rule.
@@ -153,3 +200,63 @@ class NoteParts:
             is_done = bool(task.mark.strip())
             if operator == "task" or is_done is (operator == "task-done"):
                 yield Piece(task.line, TextForms(task.text))
+
+
+# Which lines of a note a search shows. Pure. Whether a note matches is decided in ``vault.search.matching``.
+
+# Shown per note; all matching lines are counted. A long line is cut to this many characters around its match.
+MAX_LINES_SHOWN = 5
+_MAX_LINE_CHARACTERS = 200
+_PATTERN_LENGTH = 5  # a regular expression says as much as a word of so many characters
+
+
+def first_columns(whole: str, needle: AnyNeedle, form: int) -> dict[int, int]:
+    """Return each line of a text in ``form`` that holds the needle, counted from 0, and the needle's first column on it."""
+    columns: dict[int, int] = {}
+    index = counted = 0
+    position = needle.find_in(whole, form)
+    while position >= 0:
+        index += whole.count("\n", counted, position)
+        columns[index] = position - whole.rfind("\n", counted, position) - 1
+        counted = whole.find("\n", position)
+        position = needle.find_in(whole, form, counted + 1) if counted >= 0 else -1
+    return columns
+
+
+def add_lines(first: int, columns: dict[int, int], lines: dict[int, int]) -> None:
+    """Add lines, counted from ``first``, to ``lines``; of a line's columns the first is kept."""
+    for index, column in columns.items():
+        number = first + index
+        lines[number] = min(column, lines.get(number, column))
+
+
+def leaf_weight(leaf: Leaf, found: int, text: str) -> float:
+    """Return what it says of a line of the text that it holds the leaf, which ``found`` of the lines do.
+
+    The rarer in this note, the more; and the longer, the more: the little words of most languages are short. No other note
+    counts, so the same note and query always show the same lines.
+    """
+    length = len(leaf.text) if isinstance(leaf, Text) else _PATTERN_LENGTH
+    return length * log(1 + (text.count("\n") + 1) / found) if found else 0.0
+
+
+def best_lines(lines: dict[int, int], says: dict[int, float], top: int) -> dict[int, int]:
+    """Return the lines that say most; of equal ones the first. Lines up to ``top`` come last."""
+    ranked = sorted(lines, key=lambda number: (number <= top, -says.get(number, 0.0), number))
+    return {number: lines[number] for number in ranked[:MAX_LINES_SHOWN]}
+
+
+def snippets(lines: dict[int, int], text: str) -> list[Line]:
+    """Return the first few of these lines of a text; ``lines`` are line numbers with the column to show."""
+    first = sorted(lines.items())[:MAX_LINES_SHOWN]
+    plain = text.split("\n", first[-1][0]) if first else []
+    return [Line(number, _excerpt(plain[number - 1], column)) for number, column in first]
+
+
+def _excerpt(line: str, column: int) -> str:
+    """Return the line, cut around ``column`` if it is long. Folding may shift columns a little, so the cut is wide."""
+    if len(line) <= _MAX_LINE_CHARACTERS:
+        return line.strip()
+    start = max(0, min(column - _MAX_LINE_CHARACTERS // 3, len(line) - _MAX_LINE_CHARACTERS))
+    end = start + _MAX_LINE_CHARACTERS
+    return ("…" if start else "") + line[start:end].strip() + ("…" if end < len(line) else "")

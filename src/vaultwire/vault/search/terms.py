@@ -9,7 +9,7 @@ import time
 import unicodedata
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from vaultwire.markdown.javascript_patterns import Piece, javascript_pieces
+from vaultwire.markdown.patterns import Piece, javascript_pieces
 from vaultwire.vault.errors import TIMEOUT, VaultError
 from vaultwire.vault.search.text_forms import (
     EXACT,

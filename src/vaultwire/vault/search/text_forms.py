@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache
+from math import log
 from typing import Final
 
 EXACT, FOLDED, UNACCENTED = range(3)
@@ -134,3 +135,15 @@ def is_word_character(character: str) -> bool:
 def is_unspaced(character: str) -> bool:
     """Tell whether the character is a word of its own, because its script puts no spaces between words."""
     return any(first <= character[:1] <= last for first, last in _UNSPACED)
+
+
+# How much a word says by the number of notes that have it. Pure.
+
+
+def rarity(count: int, notes: int) -> float:
+    """Return how much a word says that ``count`` of all notes have: near 0 if most have it, and more the rarer it is.
+
+    It is the inverse document frequency of BM25. It knows the little words of every language without a list of them.
+    """
+    count = min(count, notes)  # a text index may count notes that are gone
+    return log(1 + (notes - count + 0.5) / (count + 0.5))

@@ -46,7 +46,7 @@ class PrivacyRules:
         has_properties = data.startswith((b"---", b"\xef\xbb\xbf---"))
         if not has_properties and not (self._tags and b"#" in data):
             return False
-        from vaultwire.vault.disk.note_text import plain_text  # noqa: PLC0415 - a policy is read before the first answer
+        from vaultwire.vault.disk.contents import plain_text  # noqa: PLC0415 - a policy is read before the first answer
 
         text = plain_text(data)
         closing = _CLOSING.search(text, 3) if has_properties else None
@@ -70,14 +70,14 @@ class PrivacyRules:
         if not is_canvas(path):
             return is_note(path) and self.is_private_note(data)
         from vaultwire.markdown.canvas import cards  # noqa: PLC0415 - as below
-        from vaultwire.vault.disk.note_text import plain_text  # noqa: PLC0415
+        from vaultwire.vault.disk.contents import plain_text  # noqa: PLC0415
 
         return any(self.is_private_note(card.encode()) for _, card in cards(plain_text(data)))
 
     def _is_private_text(self, text: str, *, is_named: bool) -> bool:
         """Tell whether a text is private; ``is_named``: its frontmatter mentions one of the names."""
         from vaultwire.markdown.parse import parse_note  # noqa: PLC0415 - as above
-        from vaultwire.markdown.tag_candidates import tag_candidates  # noqa: PLC0415 - as above
+        from vaultwire.markdown.tag_spans import tag_candidates  # noqa: PLC0415 - as above
 
         parsed = parse_note(text)
         broken = parsed.frontmatter.problems

@@ -15,8 +15,7 @@ from typing import NamedTuple, Protocol
 
 from vaultwire.vault.disk.files import FileBytes, Files
 from vaultwire.vault.disk.paths import TRASH, fold, lies_in
-from vaultwire.vault.disk.vault_root import has_entry
-from vaultwire.vault.disk.walk import is_dataless, walk_folders
+from vaultwire.vault.disk.walk import has_entry, is_dataless, walk_folders
 from vaultwire.vault.errors import FILE_NOT_FOUND, POLICY_DENIED, TOO_LARGE, VaultError
 from vaultwire.vault.value_types import NoteStat, Problem, VaultPath
 from vaultwire.vault.visibility.private_notes import PrivacyRules, can_be_private

@@ -13,8 +13,7 @@ from vaultwire.vault.days import days_around
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import folder_of_setting, parse_note_path, parse_path
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.settings.obsidian_settings import CachedSettings, PeriodicNotes, Settings
-from vaultwire.vault.settings.periodic_notes import periodic_note_path
+from vaultwire.vault.settings.obsidian_settings import CachedSettings, PeriodicNotes, Settings, periodic_note_path
 
 HIDDEN = ".not allowed by the policy"
 """In place of a name that is hidden."""

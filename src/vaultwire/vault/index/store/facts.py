@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from json import JSONEncoder
 
-from vaultwire.markdown.bounds import tags_and_above
+from vaultwire.markdown.offsets import tags_and_above
 from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.markdown.properties import Frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue

@@ -17,7 +17,7 @@ from vaultwire.vault.index.store.search_plan import BODY
 from vaultwire.vault.index.store.text_index import Fields, to_fields
 from vaultwire.vault.index.store.tokenizer import has_endless_piece, has_too_many_words
 from vaultwire.vault.links.checks import may_have_faults
-from vaultwire.vault.search.searchable import parse_searchable, searchable_text
+from vaultwire.vault.search.note_parts import parse_searchable, searchable_text
 from vaultwire.vault.value_types import VaultPath
 
 # Clocks of file systems tick every 4 ms (ext4) to 2 s (FAT). A file that is read so soon after its last change may change

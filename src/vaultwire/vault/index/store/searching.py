@@ -28,8 +28,8 @@ from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.paged_results import expired
 from vaultwire.vault.search.matching import Match, Matcher
+from vaultwire.vault.search.note_parts import read_searchable, searchable_text
 from vaultwire.vault.search.query import Query
-from vaultwire.vault.search.searchable import read_searchable, searchable_text
 from vaultwire.vault.value_types import Found, Hit, IndexedSoFar, KeptResults, NoteStat, Progress, ReadSoFar, VaultPath
 
 # Text indexes give small fractions as scores; callers see whole numbers.

@@ -28,7 +28,7 @@ from vaultwire.vault.index.store.search_plan import (
     as_written,
     has_loose,
 )
-from vaultwire.vault.search.rarity import rarity
+from vaultwire.vault.search.text_forms import rarity
 
 ID = "id"
 """The field with a note's id."""

@@ -19,7 +19,7 @@ from weakref import WeakSet
 
 from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
-from vaultwire.markdown.bounds import tags_and_above
+from vaultwire.markdown.offsets import tags_and_above
 from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.vault.index.store.allocator import limit_kept_memory
 from vaultwire.vault.index.store.encoded import without_encoded
@@ -47,7 +47,7 @@ from vaultwire.vault.index.store.search_plan import (
 )
 from vaultwire.vault.index.store.tantivy_queries import ID, QueryMaker, all_of, loose_leaves
 from vaultwire.vault.index.store.tokenizer import folded_words
-from vaultwire.vault.search.searchable import searchable_name
+from vaultwire.vault.search.note_parts import searchable_name
 
 WORD_FIELDS = (BODY, NAME, ALIAS, HEADING, TAG, FILE, PATH)
 NGRAM_FIELDS = (ABSENT_NGRAMS, NAME_NGRAMS)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_note
-from vaultwire.vault.disk.vault_root import ListedNames
+from vaultwire.vault.disk.walk import ListedNames
 from vaultwire.vault.index.store import first_build
 from vaultwire.vault.index.store.allocator import give_back_memory
 from vaultwire.vault.index.store.catalog_queries import count_notes
@@ -29,7 +29,7 @@ from vaultwire.vault.index.store.note_reader import NoteToRead, read_note
 from vaultwire.vault.index.store.schema import PENDING, UNREAD, FileRow, KnownFile, Record
 from vaultwire.vault.index.store.text_index import Fields, TextDocument
 from vaultwire.vault.index.store.tokenizer import folded_words
-from vaultwire.vault.search.searchable import is_searchable, read_searchable
+from vaultwire.vault.search.note_parts import is_searchable, read_searchable
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 
@@ -367,7 +367,7 @@ class IndexUpdater:
         with self._catalog.writing():
             committed = self._catalog.mark_indexed(indexed, gone)
             if is_rebuild:
-                self._words.replace_all(self._text.words, is_indexed=is_last)
+                self._words.replace_all(self._text.words)
             else:
                 self._words.store()
         self.committed = committed

@@ -9,11 +9,11 @@ from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.search_plan import BODY, FILE, NAME, PATH, Vocabularies
 from vaultwire.vault.index.store.text_index import TextDocument
-from vaultwire.vault.index.store.vocabulary import Stored, Vocabulary, stored_form
+from vaultwire.vault.index.store.vocabulary import Vocabulary, stored_form
 
 # New words are stored one by one until there are so many. Loading these takes 5 ms at every start.
 _MAX_SINGLE = 5_000
-_STORED, _VERSION = (("words_of_texts", "places_of_texts"), ("words_of_paths", "places_of_paths")), "words_version"
+_STORED, _VERSION = ("words_of_texts", "words_of_paths"), "words_version"
 _NGRAMS = "ngrams"
 VOCABULARY_FIELDS = ((BODY,), (PATH, NAME, FILE))
 """The fields that give each vocabulary its words. A file's name may begin or end with a break that its path has not."""
@@ -54,9 +54,7 @@ class VocabularyStore:
         version = self._catalog.meta(_VERSION) or 0
         stored = None
         if version != known:
-            stored = [
-                Stored(self._catalog.meta(texts) or "", self._catalog.meta(places) or b"") for texts, places in _STORED
-            ]
+            stored = [self._catalog.meta(name) or "" for name in _STORED]
             last = 0  # the single words were deleted
         rows = self._catalog.rows("SELECT of_paths, word, id FROM words WHERE id > ? ORDER BY id", (last,))
         with self._lock:
@@ -76,19 +74,19 @@ class VocabularyStore:
             with self._lock:
                 self._new[bool(of_paths)] |= self.vocabularies[of_paths].add(words)
 
-    def replace_all(self, words_of: Callable[[str], set[str]], *, is_indexed: bool) -> None:
+    def replace_all(self, words_of: Callable[[str], set[str]]) -> None:
         """Replace the vocabularies by all words of the text index, stored in the transaction that says that it has them.
 
-        ``words_of`` returns the words in a field. ``is_indexed``: see ``vocabulary.stored_form``.
+        ``words_of`` returns the words in a field.
         """
         with self._lock:
             vocabularies = []
-            for names, fields in zip(_STORED, VOCABULARY_FIELDS, strict=True):
+            for name, fields in zip(_STORED, VOCABULARY_FIELDS, strict=True):
                 words = set[str]()
                 for field in fields:  # one after another: each takes 10 to 20 MB on its way
                     words |= words_of(field)
-                stored = stored_form(words, is_indexed=is_indexed)
-                self._write(names, stored)
+                stored = stored_form(words)
+                self._catalog.set_meta(name, stored)
                 vocabularies.append(Vocabulary(stored))
             self._loaded = self._write_version(), 0
             self.vocabularies = Vocabularies(*vocabularies)
@@ -103,14 +101,10 @@ class VocabularyStore:
                     self._catalog.add_words(words, of_paths=of_paths)
             else:
                 self.refresh()  # with the words of other processes, which are about to be overwritten
-                for names, vocabulary in zip(_STORED, self.vocabularies, strict=True):
-                    self._write(names, vocabulary.stored)
+                for name, vocabulary in zip(_STORED, self.vocabularies, strict=True):
+                    self._catalog.set_meta(name, stored_form(vocabulary.words))
                 self._write_version()
             self._new = {False: set(), True: set()}
-
-    def _write(self, names: tuple[str, str], stored: Stored) -> None:
-        for name, value in zip(names, stored, strict=True):
-            self._catalog.set_meta(name, value)
 
     def _write_version(self) -> int:
         """Write that all words were stored, the single ones too. Return the new version."""
