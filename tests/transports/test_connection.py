@@ -31,7 +31,7 @@ from vaultwire.transports.http_server.server import Server
 from vaultwire.transports.http_server.slots import LOCAL, Slots
 from vaultwire.transports.observing import Observer
 from vaultwire.trust.policy import Policy
-from vaultwire.vault.memory_budget import MEMORY_BUDGET
+from vaultwire.vault.caller import MEMORY_BUDGET
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, http_server, listening, lock_file, observing, streamable_http
 from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
-from vaultwire.vault.memory_budget import MEMORY_BUDGET
+from vaultwire.vault.caller import MEMORY_BUDGET
 
 _FILES: dict[str, tuple[Callable[[], str], Callable[..., lock_file.DiscoveryFile]]] = {
     "gemini": (lock_file.gemini_folder, lock_file.gemini_file),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vaultwire.transports import call_on_loop
-from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES
+from vaultwire.vault.caller import MEMORY_BUDGET, UNCOUNTED_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

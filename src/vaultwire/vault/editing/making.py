@@ -1,4 +1,4 @@
-"""Making new files: notes, daily and weekly … notes, attachments; and putting templates into notes.
+"""Making new files: notes, daily and weekly … notes, attachments, bases; and putting templates into notes.
 
 Planned by ``plans.creating``.
 """
@@ -16,10 +16,11 @@ from vaultwire.vault.days import parse_days
 from vaultwire.vault.disk.contents import to_bytes
 from vaultwire.vault.editing.base_texts import new_base_text
 from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Workbench
-from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.context import PlanContext, decode_note, with_bom
 from vaultwire.vault.plans.creating import (
     FilePlan,
     NewNote,
+    below,
     link_in,
     plan_append_periodic,
     plan_attachment,
@@ -27,8 +28,6 @@ from vaultwire.vault.plans.creating import (
     plan_create,
     plan_insert_template,
 )
-from vaultwire.vault.plans.note_text import decode_note, with_bom
-from vaultwire.vault.plans.templates import below
 from vaultwire.vault.settings.obsidian_settings import has_iso_weeks
 from vaultwire.vault.value_types import Progress, VaultPath
 

@@ -28,9 +28,8 @@ from vaultwire.vault.editing.base_texts import BaseText
 from vaultwire.vault.editing.workbench import Asked, Done, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_lookup import locate_canvas, locate_file
-from vaultwire.vault.plans.context import Plan, PlanContext
+from vaultwire.vault.plans.context import Plan, PlanContext, decode_note, with_bom
 from vaultwire.vault.plans.heading_links import follow_headings
-from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 from vaultwire.vault.plans.task_edits import EditedTask, TaskEdit, edit_tasks, parse_mark
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath, asking
