@@ -10,8 +10,8 @@ import secrets
 import threading
 import weakref
 from collections import deque
-from collections.abc import Hashable
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Sized
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from vaultwire.vault.errors import CURSOR_EXPIRED, INVALID_ARGUMENTS, VaultError
 
@@ -100,7 +100,6 @@ class PagedResults:
 # counts.
 
 if TYPE_CHECKING:
-    from typing import Protocol
 
     class MemoryHolder(Protocol):
         """Keeps bytes for a client. Weak references to it must be possible."""
@@ -366,3 +365,70 @@ class Caller:
 
 def _cost(path: str) -> int:
     return _NOTE_BYTES + 4 * len(path)
+
+
+# ---------------------------------------------------------------------- results of bases
+
+# A result in memory is its list of files, its groups and summaries, and a megabyte of rows at most.
+_BYTES_PER_FILE = 600
+_MOST_BYTES = 12_000_000
+_MOST_RESULTS = 16
+
+
+class _Rows(Sized, Protocol):
+    def release(self) -> None: ...
+
+
+class _Result(Protocol):
+    """What is asked of a result: the language of bases is not loaded for a caller that has none."""
+
+    @property
+    def rows(self) -> _Rows: ...
+
+    @property
+    def kept_bytes(self) -> int: ...
+
+
+_R = TypeVar("_R", bound=_Result)
+
+
+class RememberedResults(Generic[_R]):
+    """The last few results by what they were asked with, true until anything in the vault changes.
+
+    They belong to one index, so to what one run may see. Safe to use from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._version: Hashable = None
+        self._results: dict[Hashable, tuple[_R, int]] = {}  # the least recently used first
+
+    def get(self, question: Hashable, version: Hashable) -> _R | None:
+        """Return the result of a question, if nothing has changed since."""
+        with self._lock:
+            if version != self._version:
+                self._results.clear()
+                return None
+            known = self._results.pop(question, None)
+            if known is None:
+                return None
+            self._results[question] = known
+            return known[0]
+
+    def keep(self, question: Hashable, version: Hashable, result: _R) -> None:
+        """Keep a result that was made while the vault had this version. Those before it give back what they can read again."""
+        size = len(result.rows) * _BYTES_PER_FILE + result.kept_bytes
+        with self._lock:
+            if version != self._version:
+                self._results.clear()
+                self._version = version
+            for other, _ in self._results.values():
+                other.rows.release()
+            if size > _MOST_BYTES:
+                return
+            self._results[question] = (result, size)
+            total = sum(each for _, each in self._results.values())
+            for oldest in list(self._results)[:-1]:
+                if total <= _MOST_BYTES and len(self._results) <= _MOST_RESULTS:
+                    break
+                total -= self._results.pop(oldest)[1]

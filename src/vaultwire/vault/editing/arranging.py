@@ -6,7 +6,7 @@ Each method turns names into paths, asks one module of ``plans`` for the plan, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vaultwire.markdown.links import is_wikilink
 from vaultwire.markdown.merging import Where
@@ -33,8 +33,10 @@ from vaultwire.vault.plans.moving import (
     plan_relink,
     target_of_move,
 )
-from vaultwire.vault.plans.renaming_metadata import RenamePlan, plan_rename_property, plan_rename_tag
 from vaultwire.vault.value_types import Progress, VaultPath, asking
+
+if TYPE_CHECKING:
+    from vaultwire.vault.plans.renaming_metadata import RenamePlan
 
 # Nobody reads more notices than this.
 _MAX_NOTICES = 100
@@ -104,6 +106,8 @@ class Arranging:
 
     def rename_tag(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[RenamePlan, Done]:
         """Give a tag, and those below it, another name in every note. See ``plan_rename_tag``."""
+        from vaultwire.vault.plans.renaming_metadata import plan_rename_tag  # noqa: PLC0415 - loads the language of bases
+
         with self._bench.locked(progress, dry_run=dry_run) as context:
             plan = plan_rename_tag(context, old, new)
             notices = [
@@ -123,6 +127,8 @@ class Arranging:
 
     def rename_property(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[RenamePlan, Done]:
         """Give a property another name in every note. See ``plan_rename_property``."""
+        from vaultwire.vault.plans.renaming_metadata import plan_rename_property  # noqa: PLC0415 - as above
+
         with self._bench.locked(progress, dry_run=dry_run) as context:
             plan = plan_rename_property(context, old, new)
             notices = [f"{new!r} was in use already, in {plan.in_use} notes."] if plan.in_use else []

@@ -12,12 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.vault.base_queries.bases import RememberedResults
-from vaultwire.vault.caller import Caller
+from vaultwire.vault.caller import Caller, RememberedResults
 from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, files_of, follow, paths_of
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.move_paths import MovePaths
@@ -324,7 +323,7 @@ class Workbench:
         self.now = now
         self.max_attachment_bytes = max_attachment_bytes
         self.holding = Holding(changes, os.path.join(changes.folder, "review"), files)
-        self.base_results = RememberedResults()
+        self.base_results: RememberedResults[Any] = RememberedResults()
         self.caller = Caller()
         self._read_first = read_first
         self.review: ReviewRules | None = None  # which changes the person wants to see first
