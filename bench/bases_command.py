@@ -22,8 +22,9 @@ from bench.report import environment, write_result
 
 from vaultwire.app.engine import open_index, open_settings
 from vaultwire.trust.limits import MAX_NOTE_BYTES
-from vaultwire.vault.base_queries.bases import Bases, RememberedResults
+from vaultwire.vault.base_queries.bases import Bases
 from vaultwire.vault.base_queries.running import BaseSource
+from vaultwire.vault.caller import RememberedResults
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.value_types import NO_PROGRESS
 

@@ -13,7 +13,7 @@ from interaction.conftest import EVERY_DOOR, Door
 from support.http_wire import Client
 from support.proofs import proves
 from support.vaults import write_vault
-from vaultwire.vault.editing.confirmation import MAX_UNASKED_NOTES
+from vaultwire.vault.editing.workbench import MAX_UNASKED_NOTES
 
 CAN_ASK: dict[str, Any] = {"elicitation": {}}
 ACCEPT, DECLINE, CANCEL = {"action": "accept", "content": {}}, {"action": "decline"}, {"action": "cancel"}

@@ -18,7 +18,7 @@ from vaultwire.config import make_config
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
 from vaultwire.transports.http_server import Limits
-from vaultwire.vault.memory_budget import MAX_MEMORY_BYTES, MEMORY_BUDGET
+from vaultwire.vault.caller import MAX_MEMORY_BYTES, MEMORY_BUDGET
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 

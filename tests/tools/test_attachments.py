@@ -18,6 +18,7 @@ from support.refusals import refused
 from support.vaults import open_vault, write_vault
 from vaultwire.tools.attachments import MOST_SHOWN_BYTES
 from vaultwire.trust.policy_rules import PathRules, Rule
+from vaultwire.vault.attachments import pdf_text
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     CANNOT_SHOW,
@@ -27,7 +28,6 @@ from vaultwire.vault.errors import (
     Stopped,
     VaultError,
 )
-from vaultwire.vault.pdf_text import pdf_text
 from vaultwire.vault.value_types import NO_PROGRESS, NoProgress
 from vaultwire.vault.vault import Vault
 

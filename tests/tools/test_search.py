@@ -15,12 +15,12 @@ from support.random_notes import NoteMaker
 from support.stores import BACKENDS, MAX_BYTES, Backend, open_stored
 from support.vaults import open_vault, write_vault
 from vaultwire.tools.search import search_notes
+from vaultwire.vault.asking import rank
 from vaultwire.vault.disk.files import FileBytes, Files
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.note_parts import searchable_text
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.search_help import rank
 from vaultwire.vault.value_types import NO_PROGRESS, Hit, VaultPath
 from vaultwire.vault.vault import Vault
 

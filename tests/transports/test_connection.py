@@ -29,7 +29,7 @@ from vaultwire.transports.http_server.connection import Connection, ConnectionMe
 from vaultwire.transports.http_server.server import LOCAL, Server
 from vaultwire.transports.observing import Observer
 from vaultwire.trust.policy import Policy
-from vaultwire.vault.memory_budget import MEMORY_BUDGET
+from vaultwire.vault.caller import MEMORY_BUDGET
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

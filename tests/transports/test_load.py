@@ -17,7 +17,7 @@ import pytest
 from support.loaded import Server
 from support.serving import PATIENCE
 from support.wire import STATELESS_REVISION, envelope
-from vaultwire.vault.memory_budget import MAX_MEMORY_BYTES
+from vaultwire.vault.caller import MAX_MEMORY_BYTES
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel for memory and open files")
 

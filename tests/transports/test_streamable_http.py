@@ -27,7 +27,7 @@ from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_UPDATES, Subsc
 from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, streamable_http
 from vaultwire.trust.policy import Policy
-from vaultwire.vault.memory_budget import MemoryBudget, Reservation
+from vaultwire.vault.caller import MemoryBudget, Reservation
 
 BOTH = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 CURL = {"Content-Type": "application/json", "Accept": "*/*"}

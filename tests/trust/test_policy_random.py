@@ -28,7 +28,7 @@ from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import POLICY_DENIED, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.visibility.private_notes import PrivacyRules
+from vaultwire.vault.visibility.visible_files import PrivacyRules
 
 MARK = "QXZ"  # in nothing that may be seen
 FOLDERS = ["", "Work", "Work/deep", "Home", "Prompts", f"{MARK}folder"]

@@ -10,8 +10,7 @@ import tracemalloc
 
 import pytest
 
-from vaultwire.vault.caller import Caller
-from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, MemoryBudget, Reservation, estimated_bytes
+from vaultwire.vault.caller import MEMORY_BUDGET, UNCOUNTED_BYTES, Caller, MemoryBudget, Reservation, estimated_bytes
 from vaultwire.vault.value_types import VaultPath
 
 

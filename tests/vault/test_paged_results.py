@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from vaultwire.vault.caller import MEMORY_BUDGET, PagedResults
 from vaultwire.vault.errors import CURSOR_EXPIRED, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.memory_budget import MEMORY_BUDGET
-from vaultwire.vault.paged_results import PagedResults
 
 
 def test_results_are_found_by_their_key() -> None:

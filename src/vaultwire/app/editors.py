@@ -37,10 +37,9 @@ from vaultwire.transports.editor_socket import EditorSocket
 from vaultwire.transports.http_server import Endpoint, Limits
 from vaultwire.transports.http_server.websocket import WebSocketCycle
 from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
-from vaultwire.vault.caller import Caller
+from vaultwire.vault.caller import MEMORY_BUDGET, Caller
 from vaultwire.vault.disk.file_operations import make_private
 from vaultwire.vault.disk.process_lock import ProcessLock
-from vaultwire.vault.memory_budget import MEMORY_BUDGET
 from vaultwire.vault.value_types import NoProgress
 
 # Between two looks at the workspace file. A person who opens another note would notice a second.

@@ -128,7 +128,7 @@ def read_guide(config: Config) -> str:
 def open_settings(files: Files) -> CachedSettings:
     """Return Obsidian's settings for a vault, without what the policy hides."""
     if files.hides_some:
-        from vaultwire.vault.visibility.visible_settings import VisibleSettings  # noqa: PLC0415 - only where there is a policy
+        from vaultwire.vault.visibility.visible_files import VisibleSettings  # noqa: PLC0415 - only where there is a policy
 
         return VisibleSettings(files)
     from vaultwire.vault.settings.obsidian_settings import CachedSettings  # noqa: PLC0415 - after the first answer

@@ -17,7 +17,7 @@ from vaultwire.transports import guard, observing, openapi, rest, streamable_htt
 from vaultwire.trust.keys import Keys
 from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
 from vaultwire.trust.tokens import Tokens
-from vaultwire.vault.memory_budget import MEMORY_BUDGET
+from vaultwire.vault.caller import MEMORY_BUDGET
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ Cursor = Annotated[str | None, Bounds(1, 30), CURSOR]
 
 
 class Position(NamedTuple):
-    """What a cursor says: the key of the results (see ``vault.paged_results``), and how many of them are before the page."""
+    """What a cursor says: the key of the results (see ``vault.caller``), and how many of them are before the page."""
 
     key: str
     offset: int

@@ -129,7 +129,7 @@ def show_attachment(vault: Vault, path: VaultPath, progress: Progress) -> Note |
     data, modified_ns, _ = vault.read_attachment(path)
     note = Note(path, "", etag_of(data), len(data), modified_ns, [])
     if kind == "pdf":
-        from vaultwire.vault.pdf_text import pdf_text  # noqa: PLC0415 - only a PDF needs it
+        from vaultwire.vault.attachments import pdf_text  # noqa: PLC0415 - only a PDF needs it
 
         read = pdf_text(path, data, progress)
         return note._replace(text=read.text, problems=read.problems)
@@ -143,7 +143,7 @@ def show_attachment(vault: Vault, path: VaultPath, progress: Progress) -> Note |
         raise VaultError(CANNOT_SHOW, message, path=path)
     shown, media_type = data, str(media_type_of(path))
     if kind == "image":
-        from vaultwire.vault.pictures import shrunk  # noqa: PLC0415 - only a picture needs it
+        from vaultwire.vault.attachments import shrunk  # noqa: PLC0415 - only a picture needs it
 
         shown, media_type = shrunk(path, data, media_type, MOST_SHOWN_BYTES)
     elif len(data) > MOST_SHOWN_BYTES:

@@ -8,8 +8,7 @@ from vaultwire.toolkit.paging import Cursor, page_of, page_outcome, position_of
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Folder, Limit, OptionalName, Outcome, tool
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.insights.similar_notes import SimilarNotes
-from vaultwire.vault.insights.similar_tags import SimilarTags
+from vaultwire.vault.insights.similar import SimilarNotes, SimilarTags
 from vaultwire.vault.links.checks import KINDS
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.value_types import Progress

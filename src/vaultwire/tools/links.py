@@ -8,9 +8,9 @@ from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted, shortened
 from vaultwire.toolkit.registry import Bounds, DryRun, Folder, Name, OptionalName, Outcome, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
-from vaultwire.vault.editing.fixing import Fixed, GivenFix
+from vaultwire.vault.editing.arranging import Fixed, GivenFix
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.insights.related import Related
+from vaultwire.vault.insights.similar import Related
 from vaultwire.vault.link_graph import Direction, LinkGraph, Neighbour, Unresolved
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.value_types import OutgoingLink, Progress

@@ -10,7 +10,7 @@ from vaultwire.toolkit.registry import Bounds, DryRun, IfMatch, Name, NoteName, 
 from vaultwire.tools.changes import Changed, change_texts, to_changed
 from vaultwire.vault.editing.workbench import Done
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.plans.extracting import Leave, Part
+from vaultwire.vault.plans.composing import Leave, Part
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 

@@ -15,7 +15,7 @@ from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.settings.obsidian_settings import ADJECTIVES, is_set, notes_of
 from vaultwire.vault.value_types import Progress, PropertyUse, TagCount, ValueUse
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.visibility.visible_settings import HIDDEN
+from vaultwire.vault.visibility.visible_files import HIDDEN
 
 
 class Branch(TypedDict):

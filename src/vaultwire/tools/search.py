@@ -11,13 +11,13 @@ from vaultwire.toolkit.registry import Bounds, Folder, Limit, Outcome, tool
 from vaultwire.tools.attachments import attachments_instead
 from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
-from vaultwire.vault.insights.unmet_conditions import Unmet
+from vaultwire.vault.insights.listing import Unmet
 from vaultwire.vault.search.filters import NoteFilterText, Sort, scalar_texts
 from vaultwire.vault.value_types import Found, Hit, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from vaultwire.vault.search_help import SearchHelp
+    from vaultwire.vault.asking import SearchHelp
 
 
 _WORDS_SHOWN = 5  # of those that a note lacks

@@ -25,8 +25,7 @@ from vaultwire.tools.changes import Changed, change_texts, how_to_undo, to_chang
 from vaultwire.tools.edit import Values, to_given
 from vaultwire.vault.editing.making import Embedding, Made
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
-from vaultwire.vault.plans.attachment_types import decode_base64
-from vaultwire.vault.plans.creating import NewNote
+from vaultwire.vault.plans.creating import NewNote, decode_base64
 from vaultwire.vault.value_types import Progress, VaultPath, WriteMode
 from vaultwire.vault.vault import Vault
 

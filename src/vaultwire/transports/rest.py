@@ -19,7 +19,7 @@ from vaultwire.protocol.jsonrpc import INVALID_REQUEST, MessageError, json_type,
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.results import TOOL_NOT_FOUND, Refusal, Result
 from vaultwire.transports import call_on_loop, read_body, send_whole
-from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation, estimated_bytes
+from vaultwire.vault.caller import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation, estimated_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

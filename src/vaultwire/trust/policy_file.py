@@ -14,7 +14,7 @@ from vaultwire.trust.policy import EVERY_OTHER_CLIENT, Policy, ToolRules, wrong_
 from vaultwire.trust.policy_rules import MODES, PathRules, Reason, ReviewRule, ReviewRules, Rule, check_pattern
 from vaultwire.vault.disk.paths import folder_of_setting, parse_path
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.visibility.private_notes import PrivacyRules
+from vaultwire.vault.visibility.visible_files import PrivacyRules
 
 # A person writes a policy. A larger file is something else.
 _MAX_BYTES = 1 << 20

@@ -19,8 +19,8 @@ from typing import NamedTuple
 from vaultwire.toolkit.catalog import all_work, always_done, names_of
 from vaultwire.vault.disk.paths import fold, lies_in, original_of_rescued
 from vaultwire.vault.holding.review_mode import Mode, PlannedChange
-from vaultwire.vault.visibility.gitignore import BadRuleError, GitignoreRule, GitignoreRules, compile_rule
-from vaultwire.vault.visibility.private_notes import PrivacyRules
+from vaultwire.vault.visibility.excludes import BadRuleError, GitignoreRule, GitignoreRules, compile_rule
+from vaultwire.vault.visibility.visible_files import PrivacyRules
 
 # Decisions that are remembered: 20 MB with usual paths. To decide again would take 0.1 s for a list of 10,000 notes.
 _MAX_CACHED = 100_000

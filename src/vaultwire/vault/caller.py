@@ -1,16 +1,229 @@
-"""The client of one session: its name, the notes that it has read with their text at that time, and its lists in pages."""
+"""The client of one session: its name, the notes that it has read with their text at that time, and its lists in pages.
+
+Also the bytes that all clients may keep together.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
+import threading
+import weakref
+from collections import deque
+from collections.abc import Hashable, Sized
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from vaultwire.vault.memory_budget import MEMORY_BUDGET
-from vaultwire.vault.paged_results import PagedResults
+from vaultwire.vault.errors import CURSOR_EXPIRED, INVALID_ARGUMENTS, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.vault.value_types import VaultPath
+
+
+# Results that one caller reads page by page. A cursor names them, so that all pages show one state of the vault.
+#
+# It keeps the results of the first page's call; it does not make them.
+
+# A model reads a few lists at the same time, and seldom comes back to an old one.
+_MOST = 16
+
+
+class _Kept(NamedTuple):
+    question: Hashable
+    results: Any
+    size: int
+    lost: int
+
+
+def expired() -> VaultError:
+    """Return the error for a cursor whose results are not kept any more."""
+    message = "cursor: its results are not kept any more. Ask for the first page again, without a cursor."
+    return VaultError(CURSOR_EXPIRED, message, argument="cursor")
+
+
+class PagedResults:
+    """The results behind one caller's cursors. Safe to use from several threads.
+
+    The oldest are dropped when there are many, and all of them when all clients together use too much memory.
+    """
+
+    __slots__ = ("__weakref__", "_kept")
+
+    def __init__(self) -> None:
+        self._kept: dict[str, _Kept] = {}  # the least recently used first
+
+    def keep(self, question: Hashable, results: Any, size: int, lost: int = 0) -> str:
+        """Keep the results of a question, about ``size`` bytes; return the key that the cursor names them by.
+
+        ``lost``: see ``get``.
+        """
+        key = secrets.token_hex(4)
+        with MEMORY_BUDGET.lock:
+            self._kept[key] = _Kept(question, results, size, lost)
+            while len(self._kept) > _MOST:
+                del self._kept[next(iter(self._kept))]
+            self._record()
+        return key
+
+    def get(self, key: str, question: Hashable, lost: int = 0) -> Any:
+        """Return the results. Raises VaultError: CURSOR_EXPIRED, INVALID_ARGUMENTS for a cursor of another question.
+
+        ``lost``: a count of files that may not be seen any more. Results kept with another count have expired: they may tell
+        of such a file.
+        """
+        with MEMORY_BUDGET.lock:
+            kept = self._kept.pop(key, None)
+            if kept is None or kept.lost != lost:
+                self._record()
+                raise expired()
+            self._kept[key] = kept
+            self._record()
+        if kept.question != question:
+            message = "cursor: it belongs to a call with other arguments. Repeat these, or leave the cursor out."
+            raise VaultError(INVALID_ARGUMENTS, message, argument="cursor")
+        return kept.results
+
+    def _record(self) -> None:
+        MEMORY_BUDGET.record(self, sum(kept.size for kept in self._kept.values()))
+
+    def evict(self) -> int:
+        """Drop everything. See ``MemoryHolder``."""
+        self._kept = {}
+        return 0
+
+
+# The memory budget: how many bytes this process keeps for its clients, with eviction of the least recently used.
+#
+# It keeps nothing itself. Holders keep: the texts that a caller has read, frames that a client has not fetched or may ask for
+# again, messages in progress, bytes that a connection has not sent. Each holder records how many bytes it has. When the sum
+# is over the budget, the holders that were used longest ago drop what they can. A holder that is garbage-collected no longer
+# counts.
+
+if TYPE_CHECKING:
+
+    class MemoryHolder(Protocol):
+        """Keeps bytes for a client. Weak references to it must be possible."""
+
+        def evict(self) -> int:
+            """Drop what can be dropped; return how many bytes are still kept.
+
+            Called on any thread, with the budget's lock held. So it may take no other lock, and may not wait.
+            """
+
+
+# Sixteen messages of the largest size. Ten people at work need a tenth of it, and a computer that runs an assistant and an
+# editor has that much to spare.
+MAX_MEMORY_BYTES = 256 * 1024 * 1024
+# Eviction goes down to this share, because each eviction looks through all holders.
+_EVICT_TO = 7 / 8
+# A holder with no more than this is never evicted: that would free little and could end a session in use. A session that
+# keeps nothing for its client has less; there are a few thousand holders at most.
+SMALL_HOLDER_BYTES = 16 * 1024
+# What is at most this large is not recorded: there are 1200 calls in progress at most.
+UNCOUNTED_BYTES = 16 * 1024
+
+
+class MemoryBudget:
+    """Counts the bytes of all holders. Safe to use from several threads.
+
+    Its lock also guards what the holders keep, so that any thread can evict them. A thread that holds it takes no other lock.
+    """
+
+    def __init__(self, max_bytes: int = MAX_MEMORY_BYTES, small_bytes: int = SMALL_HOLDER_BYTES) -> None:
+        self.lock = threading.RLock()
+        self.max_bytes = max_bytes
+        self._small_bytes = small_bytes
+        self._total = 0
+        self._sizes: dict[weakref.ref[MemoryHolder], int] = {}  # the least recently used first
+        # A holder can be collected at any moment, also while the lock is held. So its end is only noted here.
+        self._collected: deque[weakref.ref[MemoryHolder]] = deque()
+
+    @property
+    def total(self) -> int:
+        """How many bytes are kept."""
+        with self.lock:
+            self._remove_collected()
+            return self._total
+
+    def record(self, holder: MemoryHolder, size: int, *, is_used: bool = True) -> None:
+        """Record that the holder keeps so many bytes; others may be evicted.
+
+        ``is_used``: its client has just used it. What the server does by itself must not make a holder look used: clients
+        that have left would then outlast one at work.
+        """
+        with self.lock:
+            reference = weakref.ref(holder, self._collected.append)
+            self._total += size - self._sizes.get(reference, 0)
+            if is_used or not size:
+                self._sizes.pop(reference, None)
+            if size:
+                self._sizes[reference] = size
+            if self._total > self.max_bytes:
+                self._make_room(0, holder)
+
+    def has_room(self, size: int) -> bool:
+        """Tell whether so many more bytes fit, after evicting others if necessary."""
+        if self._total + size <= self.max_bytes:
+            return True
+        with self.lock:
+            self._make_room(size, None)
+            return self._total + size <= self.max_bytes
+
+    def _make_room(self, size: int, latest: MemoryHolder | None) -> None:
+        """Evict holders, the least recently used first, but not ``latest``, whose bytes are about to be used."""
+        self._remove_collected()
+        goal = int(self.max_bytes * _EVICT_TO) - size
+        for reference in list(self._sizes):
+            if self._total <= goal:
+                break
+            holder = reference()
+            if holder is None or holder is latest or self._sizes.get(reference, 0) <= self._small_bytes:
+                continue
+            left = holder.evict()
+            self._total += left - self._sizes[reference]
+            if left:
+                self._sizes[reference] = left
+            else:
+                del self._sizes[reference]
+
+    def _remove_collected(self) -> None:
+        while self._collected:
+            self._total -= self._sizes.pop(self._collected.popleft(), 0)
+
+
+MEMORY_BUDGET = MemoryBudget()
+"""The one budget of this process, for the clients of all doors."""
+
+
+class Reservation:
+    """Bytes that are in use until ``end`` and cannot be evicted, for example a message in progress."""
+
+    __slots__ = ("__weakref__", "_budget", "_size")
+
+    def __init__(self, size: int, budget: MemoryBudget = MEMORY_BUDGET) -> None:
+        self._budget = budget
+        self._size = size if size > UNCOUNTED_BYTES else 0
+        if self._size:
+            budget.record(self, size)
+
+    def evict(self) -> int:
+        """See ``MemoryHolder``."""
+        return self._size
+
+    def end(self) -> None:
+        """Free the bytes."""
+        if self._size:
+            self._size = 0
+            self._budget.record(self, 0)
+
+
+def estimated_bytes(message: bytes) -> int:
+    """Return how many bytes a message's text may take in memory: one a character, four if it is not all ASCII."""
+    length = len(message)
+    if length <= UNCOUNTED_BYTES or (message.isascii() and b"\\u" not in message):
+        return length
+    return 4 * length
+
 
 # Texts are remembered to show what has changed since a note was read. A session is long, so their size is bounded.
 _MAX_TEXT_BYTES = 4_000_000
@@ -152,3 +365,70 @@ class Caller:
 
 def _cost(path: str) -> int:
     return _NOTE_BYTES + 4 * len(path)
+
+
+# ---------------------------------------------------------------------- results of bases
+
+# A result in memory is its list of files, its groups and summaries, and a megabyte of rows at most.
+_BYTES_PER_FILE = 600
+_MOST_BYTES = 12_000_000
+_MOST_RESULTS = 16
+
+
+class _Rows(Sized, Protocol):
+    def release(self) -> None: ...
+
+
+class _Result(Protocol):
+    """What is asked of a result: the language of bases is not loaded for a caller that has none."""
+
+    @property
+    def rows(self) -> _Rows: ...
+
+    @property
+    def kept_bytes(self) -> int: ...
+
+
+_R = TypeVar("_R", bound=_Result)
+
+
+class RememberedResults(Generic[_R]):
+    """The last few results by what they were asked with, true until anything in the vault changes.
+
+    They belong to one index, so to what one run may see. Safe to use from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._version: Hashable = None
+        self._results: dict[Hashable, tuple[_R, int]] = {}  # the least recently used first
+
+    def get(self, question: Hashable, version: Hashable) -> _R | None:
+        """Return the result of a question, if nothing has changed since."""
+        with self._lock:
+            if version != self._version:
+                self._results.clear()
+                return None
+            known = self._results.pop(question, None)
+            if known is None:
+                return None
+            self._results[question] = known
+            return known[0]
+
+    def keep(self, question: Hashable, version: Hashable, result: _R) -> None:
+        """Keep a result that was made while the vault had this version. Those before it give back what they can read again."""
+        size = len(result.rows) * _BYTES_PER_FILE + result.kept_bytes
+        with self._lock:
+            if version != self._version:
+                self._results.clear()
+                self._version = version
+            for other, _ in self._results.values():
+                other.rows.release()
+            if size > _MOST_BYTES:
+                return
+            self._results[question] = (result, size)
+            total = sum(each for _, each in self._results.values())
+            for oldest in list(self._results)[:-1]:
+                if total <= _MOST_BYTES and len(self._results) <= _MOST_RESULTS:
+                    break
+                total -= self._results.pop(oldest)[1]

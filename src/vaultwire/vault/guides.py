@@ -1,7 +1,7 @@
 """Guides: notes in which a person says how their vault or a folder is to be used. It reads them and follows none.
 
 Assistants know these names: ``AGENTS.md`` and ``CLAUDE.md`` from code, ``_vaultwire.md`` is ours. A guide is text of the vault,
-so it is quoted, and a caller that may not see the note does not get it. When it is told is said in ``editing.guides`` and
+so it is quoted, and a caller that may not see the note does not get it. When it is told is said in ``editing.workbench`` and
 ``tools.instructions``. Loaded before the first answer: it imports nothing heavy.
 """
 

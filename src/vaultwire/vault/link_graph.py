@@ -1,8 +1,7 @@
 """The graph of all links between the notes and attachments of a vault, and the questions about it.
 
 Pure and small: a file is a number, a link is two of them. The index fills the graph
-(``store.link_graph_builder``), ``vault.links.link_resolver`` says where a link leads; the links of one note are in
-``vault.links.note_links``.
+(``store.link_graph_builder``), ``vault.links.link_resolver`` says where a link leads; the links of one note are in it as well.
 """
 
 from __future__ import annotations

@@ -15,9 +15,8 @@ from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.guides import find_guide
 from vaultwire.vault.index.rows import AnyOf, NameEndsWith
-from vaultwire.vault.insights.columns import columns_of
-from vaultwire.vault.insights.folder_tree import Branch, folder_tree
-from vaultwire.vault.insights.related import Related, related_notes
+from vaultwire.vault.insights.listing import Branch, columns_of, folder_tree
+from vaultwire.vault.insights.similar import Related, related_notes
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.links.note_lookup import locate, locate_folder
 from vaultwire.vault.listed import Listed, listed
@@ -41,9 +40,8 @@ from vaultwire.vault.value_types import (
 
 if TYPE_CHECKING:
     from vaultwire.vault.attachments import Attachment, AttachmentFilter
-    from vaultwire.vault.insights.similar_notes import SimilarNotes
-    from vaultwire.vault.insights.similar_tags import SimilarTags
-    from vaultwire.vault.insights.unmet_conditions import Unmet
+    from vaultwire.vault.insights.listing import Unmet
+    from vaultwire.vault.insights.similar import SimilarNotes, SimilarTags
 
 _MAX_DAYS = 366
 """Of daily notes that are asked for at once."""
@@ -117,7 +115,7 @@ class Overview:
 
     def unmet(self, asked: NoteFilterText, progress: Progress = NO_PROGRESS) -> list[Unmet]:
         """Return the conditions on tags and properties that no note of the vault meets."""
-        from vaultwire.vault.insights import unmet_conditions  # noqa: PLC0415 - few calls need it
+        from vaultwire.vault.insights import listing  # noqa: PLC0415 - few calls need it
 
         wanted = parse_note_filter(asked, self.parse_days)
         tags = [each.tag for each in self._index.count_tags(None, progress)] if wanted.tags else []
@@ -127,8 +125,8 @@ class Overview:
             return [each.text for each in self._index.property_values(name, None, progress)]
 
         return [
-            *unmet_conditions.unmet_tags(wanted.tags, tags),
-            *unmet_conditions.unmet_conditions(wanted.conditions, names, values_of),
+            *listing.unmet_tags(wanted.tags, tags),
+            *listing.unmet_conditions(wanted.conditions, names, values_of),
         ]
 
     def tagged(self, tags: list[str], *, every: bool, folder: str, progress: Progress = NO_PROGRESS) -> Listed[Tagged]:
@@ -226,7 +224,7 @@ class Overview:
         return self._index.link_graph(progress)
 
     def folder_tree(self, folder: str, depth: int, limit: int, progress: Progress = NO_PROGRESS) -> list[Branch]:
-        """Return the tree of folders below ``folder`` with counts, itself first. See ``insights.folder_tree``.
+        """Return the tree of folders below ``folder`` with counts, itself first. See ``insights.listing``.
 
         Folders without any file are not in it. Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
         """
@@ -236,7 +234,7 @@ class Overview:
     def columns(
         self, paths: Iterable[VaultPath], names: Sequence[str], progress: Progress = NO_PROGRESS
     ) -> list[dict[str, PropertyValue]]:
-        """Return of each note what it has of the columns asked for, as its file is now. See ``insights.columns``."""
+        """Return of each note what it has of the columns asked for, as its file is now. See ``insights.listing``."""
         found: list[dict[str, PropertyValue]] = []
         for path in asking(progress, paths):
             try:
@@ -247,7 +245,7 @@ class Overview:
         return found
 
     def related(self, name: str, limit: int, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[Related]]:
-        """Return the path of the note that ``name`` means, and the notes most related to it. See ``insights.related``.
+        """Return the path of the note that ``name`` means, and the notes most related to it. See ``insights.similar``.
 
         Raises VaultError as ``locate`` does.
         """
@@ -256,8 +254,8 @@ class Overview:
         return path, related_notes(self._index, path, text, parse_note(text).tags, limit, progress)
 
     def similar_tags(self, folder: str, progress: Progress = NO_PROGRESS) -> list[SimilarTags]:
-        """Return the tags below ``folder`` that may be meant as one. See ``insights.similar_tags``."""
-        from vaultwire.vault.insights.similar_tags import similar_tags  # noqa: PLC0415 - rarely needed
+        """Return the tags below ``folder`` that may be meant as one. See ``insights.similar``."""
+        from vaultwire.vault.insights.similar import similar_tags  # noqa: PLC0415 - rarely needed
 
         return similar_tags(self.count_tags(folder, progress))
 
@@ -267,21 +265,21 @@ class Overview:
         """Return the notes below ``folder`` that may be one note twice, the surest first.
 
         ``by_name``: of the same bytes, or by their names. ``by_text``: of nearly the same text; that reads every note. See
-        ``insights.similar_notes``.
+        ``insights.similar``.
         """
-        from vaultwire.vault.insights import similar_notes  # noqa: PLC0415 - rarely needed
+        from vaultwire.vault.insights import similar  # noqa: PLC0415 - rarely needed
 
         place = locate_folder(self._files, folder)
         stats = self._index.survey.notes(place, progress)
-        alike = similar_notes.similar_content(self._files, stats, progress) if by_text else []
+        alike = similar.similar_content(self._files, stats, progress) if by_text else []
         if not by_name:
             return listed(alike)
         shown = {stat.path for stat in stats}
         same = [[stat for stat in each if stat.path in shown] for each in self._index.survey.same_content(progress)]
-        found = similar_notes.same_content(group for group in same if len(group) > 1)
+        found = similar.same_content(group for group in same if len(group) > 1)
         known = [{*group.notes} for group in found]
         alike = [group for group in alike if not any({*group.notes} <= notes for notes in known)]
-        return listed([*found, *alike, *similar_notes.similar_names(stat.path for stat in stats)])
+        return listed([*found, *alike, *similar.similar_names(stat.path for stat in stats)])
 
     def parse_days(self, text: str) -> Days:
         """Return the day, week … that a caller means, with weeks as the person's weekly notes count them.

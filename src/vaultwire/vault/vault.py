@@ -19,7 +19,7 @@ from vaultwire.vault.disk.paths import is_note, parse_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import OnChange
-from vaultwire.vault.links.note_links import backlinks, links_lost, outgoing_links
+from vaultwire.vault.links.link_resolver import backlinks, links_lost, outgoing_links
 from vaultwire.vault.links.note_lookup import (
     find_attachment,
     locate,
@@ -48,21 +48,17 @@ from vaultwire.vault.value_types import (
 )
 
 if TYPE_CHECKING:
-    from vaultwire.vault.asking import Asked
+    from vaultwire.vault.asking import Asked, SearchHelp
     from vaultwire.vault.base_queries.bases import Bases
+    from vaultwire.vault.caller import PagedResults
     from vaultwire.vault.checking import AllSuspects, Checking
-    from vaultwire.vault.editing.arranging import Arranging
-    from vaultwire.vault.editing.fixing import Fixing
-    from vaultwire.vault.editing.history import History
+    from vaultwire.vault.editing.arranging import Arranging, Fixing
+    from vaultwire.vault.editing.history import History, Pending, Reviewing
     from vaultwire.vault.editing.making import Making
-    from vaultwire.vault.editing.pending import Pending
-    from vaultwire.vault.editing.reviewing import Reviewing
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Writing
     from vaultwire.vault.holding.holding import Holding
     from vaultwire.vault.links.checks import Checked, Finding
-    from vaultwire.vault.paged_results import PagedResults
-    from vaultwire.vault.search_help import SearchHelp
 
 # A search that finds so many notes needs no help.
 _FEW = 20
@@ -294,7 +290,7 @@ class Vault:
         """Return what helps where a search finds few notes or none. ``found``: the first page of its results."""
         if found.total >= _FEW:
             return None
-        from vaultwire.vault.search_help import PartialSearches  # noqa: PLC0415 - few searches need it
+        from vaultwire.vault.asking import PartialSearches  # noqa: PLC0415 - few searches need it
 
         partial = PartialSearches(self._index, locate_folder(self._files, folder), progress)
         return partial.help_with(parse_query(query), found, limit)
@@ -381,7 +377,7 @@ class Vault:
     @property
     def fixing(self) -> Fixing:
         """Links that lead nowhere, in many notes at once."""
-        from vaultwire.vault.editing.fixing import Fixing  # noqa: PLC0415 - see the head
+        from vaultwire.vault.editing.arranging import Fixing  # noqa: PLC0415 - see the head
 
         return Fixing(self._bench)
 
@@ -400,7 +396,7 @@ class Vault:
     @property
     def pending(self) -> Pending:
         """The caller's own proposals."""
-        from vaultwire.vault.editing.pending import Pending  # noqa: PLC0415 - see the head
+        from vaultwire.vault.editing.history import Pending  # noqa: PLC0415 - see the head
 
         return Pending(self._bench)
 
@@ -414,6 +410,6 @@ class Vault:
     @property
     def reviewing(self) -> Reviewing:
         """What the person decides about changes: parts of them undone, and what stands in the way."""
-        from vaultwire.vault.editing.reviewing import Reviewing  # noqa: PLC0415 - see the head
+        from vaultwire.vault.editing.history import Reviewing  # noqa: PLC0415 - see the head
 
         return Reviewing(self._bench)

@@ -16,10 +16,11 @@ from support.vaults import open_vault, write_vault
 from vaultwire.app.engine import open_index, open_settings
 from vaultwire.bases.base import read_base, read_expression
 from vaultwire.trust.limits import MAX_NOTE_BYTES
-from vaultwire.vault.base_queries.bases import Bases, OneProperty, RememberedResults, find_view
+from vaultwire.vault.base_queries.bases import Bases, OneProperty, find_view
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.narrowing import Plan, narrowed
 from vaultwire.vault.base_queries.running import BaseSource, ViewQuery
+from vaultwire.vault.caller import RememberedResults
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.rows import Every, HasProperty, HasValue, Tagged
 from vaultwire.vault.value_types import NO_PROGRESS

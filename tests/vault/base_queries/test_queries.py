@@ -19,7 +19,7 @@ from vaultwire.vault.base_queries.running import BaseResult, BaseSource, Column
 from vaultwire.vault.errors import Stopped, VaultError
 from vaultwire.vault.value_types import NoProgress
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.visibility.private_notes import PrivacyRules
+from vaultwire.vault.visibility.visible_files import PrivacyRules
 
 _VAULT = """
 === Books.base

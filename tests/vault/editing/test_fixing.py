@@ -10,7 +10,7 @@ from support.killing import tree
 from support.refusals import refused
 from support.vaults import open_vault, write_vault
 from vaultwire.trust.policy_rules import PathRules, Rule
-from vaultwire.vault.editing.fixing import Fixed, GivenFix
+from vaultwire.vault.editing.arranging import Fixed, GivenFix
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOT_READ, TEXT_NOT_FOUND
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault

@@ -18,7 +18,7 @@ from vaultwire.vault.caller import Caller
 from vaultwire.vault.disk.placeholders import is_placeholder
 from vaultwire.vault.guides import MAX_HEAD, NAMES, quoted_head, read_root_guide
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.visibility.private_notes import PrivacyRules
+from vaultwire.vault.visibility.visible_files import PrivacyRules
 
 VAULT = """
 === Start.md

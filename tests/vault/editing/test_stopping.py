@@ -26,7 +26,7 @@ from vaultwire.markdown.tag_spans import rename_tag
 from vaultwire.vault.editing.revising import GivenProperty, apply_diff
 from vaultwire.vault.errors import Stopped, VaultError
 from vaultwire.vault.links.sections import Sections, parse_structure
-from vaultwire.vault.plans.extracting import Part
+from vaultwire.vault.plans.composing import Part
 from vaultwire.vault.plans.targeted_edits import Edit
 from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, OutlineEntry, Progress, VaultPath
 from vaultwire.vault.vault import Vault

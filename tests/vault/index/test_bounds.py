@@ -31,7 +31,7 @@ from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.links.sections import parse_structure, section_span
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, VaultPath
-from vaultwire.vault.visibility.private_notes import PrivacyRules
+from vaultwire.vault.visibility.visible_files import PrivacyRules
 
 IS_SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 SMALL = 20_000 if IS_SOAK else 5_000

@@ -24,7 +24,7 @@ from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.text_index import TextIndex
-from vaultwire.vault.links.fuzzy_names import FuzzyNames, edit_distance
+from vaultwire.vault.links.suggestions import FuzzyNames, edit_distance
 from vaultwire.vault.search.filters import (
     Condition,
     NoteFilter,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.vault.insights.columns import columns_of
+from vaultwire.vault.insights.listing import columns_of
 from vaultwire.vault.value_types import VaultPath
 
 NOTE = VaultPath("Folder/Name.md")

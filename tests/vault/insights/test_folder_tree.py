@@ -11,7 +11,7 @@ from support.refusals import refused
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.errors import FILE_NOT_FOUND
 from vaultwire.vault.index.survey import FolderFiles
-from vaultwire.vault.insights.folder_tree import Branch, folder_tree
+from vaultwire.vault.insights.listing import Branch, folder_tree
 
 VAULT = """
 === Root.md

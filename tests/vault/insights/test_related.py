@@ -9,10 +9,10 @@ from support.stores import open_stored
 from support.vaults import open_vault, write_vault
 from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.index.store.text_index import TextIndex
-from vaultwire.vault.insights.related import Related
+from vaultwire.vault.insights.similar import Related
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.visibility.private_notes import PrivacyRules
+from vaultwire.vault.visibility.visible_files import PrivacyRules
 
 COMMON = "".join(f"=== Log/{number}.md\nwe met and talked about things of the day\n" for number in range(40))
 VAULT = f"""

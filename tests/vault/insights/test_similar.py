@@ -13,8 +13,7 @@ from support.vaults import open_vault, write_vault
 from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import Stopped
-from vaultwire.vault.insights.similar_notes import SimilarNotes, similar_names
-from vaultwire.vault.insights.similar_tags import similar_tags
+from vaultwire.vault.insights.similar import SimilarNotes, similar_names, similar_tags
 from vaultwire.vault.value_types import NoProgress, TagCount, VaultPath
 
 

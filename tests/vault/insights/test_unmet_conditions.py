@@ -10,7 +10,7 @@ import pytest
 from support.calls import call
 from support.vaults import open_vault, write_vault
 from vaultwire.trust.policy_rules import PathRules
-from vaultwire.vault.visibility.private_notes import PrivacyRules
+from vaultwire.vault.visibility.visible_files import PrivacyRules
 
 VAULT = """
 === A.md

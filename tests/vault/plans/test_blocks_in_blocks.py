@@ -18,8 +18,8 @@ from support.stores import open_stored
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.links.sections import parse_structure, section_span
+from vaultwire.vault.plans.composing import Part, plan_extract
 from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.extracting import Part, plan_extract
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import VaultPath

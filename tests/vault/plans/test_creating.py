@@ -33,18 +33,20 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.links.link_resolver import LinkResolver
-from vaultwire.vault.plans.attachment_types import EXTENSIONS, check_attachment, decode_base64
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.creating import (
+    EXTENSIONS,
     FilePlan,
     NewNote,
     OnCollision,
+    check_attachment,
+    decode_base64,
     plan_append_periodic,
     plan_attachment,
     plan_create,
     plan_insert_template,
 )
-from vaultwire.vault.plans.linktexts import link_to
+from vaultwire.vault.plans.link_rewriting import link_to
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import VaultPath
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.odd_names import ODD_NAMES
 from vaultwire.markdown.inline import read_inline
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
-from vaultwire.vault.plans.linktexts import link_to
+from vaultwire.vault.plans.link_rewriting import link_to
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import VaultPath
 

@@ -24,9 +24,8 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_UTF8, NOTE_EXISTS, SECTION_NOT_FOUND
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.link_resolver import LinkResolver
+from vaultwire.vault.plans.composing import ExtractPlan, Leave, MergePlan, Part, plan_extract, plan_merge
 from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.extracting import ExtractPlan, Leave, Part, plan_extract
-from vaultwire.vault.plans.merging import MergePlan, plan_merge
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import VaultPath
 

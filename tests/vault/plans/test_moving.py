@@ -21,7 +21,7 @@ from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
 from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.linktexts import link_to
+from vaultwire.vault.plans.link_rewriting import link_to
 from vaultwire.vault.plans.moving import MovePlan, plan_moves
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import VaultPath

@@ -15,7 +15,7 @@ from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.plans.context import Plan, PlanContext
-from vaultwire.vault.plans.renaming_headings import plan_rename_block, plan_rename_heading
+from vaultwire.vault.plans.heading_links import plan_rename_block, plan_rename_heading
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import VaultPath
 

@@ -23,7 +23,7 @@ from vaultwire.vault.errors import (
     SECTION_NOT_FOUND,
     VaultError,
 )
-from vaultwire.vault.plans.templates import below, fill, find_template, insert, with_content
+from vaultwire.vault.plans.creating import below, fill, find_template, insert, with_content
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import VaultPath
 

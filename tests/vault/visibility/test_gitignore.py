@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vaultwire.vault.visibility.gitignore import BadRuleError, GitignoreRules, compile_any_rule, compile_rule
+from vaultwire.vault.visibility.excludes import BadRuleError, GitignoreRules, compile_any_rule, compile_rule
 
 LINES = st.text("ab*?/! .#-+(é", min_size=1, max_size=9)
 ENTRIES = st.lists(st.text("ab. +(é", min_size=1, max_size=3), min_size=1, max_size=4).map("/".join)
@@ -37,7 +37,7 @@ def test_the_short_way_finds_what_the_library_finds(lines: list[str], path: str,
 
 def test_usual_lines_need_no_library() -> None:
     code = (
-        "import sys; from vaultwire.vault.visibility.gitignore import compile_rule\n"
+        "import sys; from vaultwire.vault.visibility.excludes import compile_rule\n"
         "for line in ('/Private/', 'Private/', '*.md', '**/x', '/a/**', 'a b/c?.md', '!open.md', 'a-b+(c).md'):\n"
         "    assert compile_rule(line)\n"
         "assert 'pathspec' not in sys.modules\n"

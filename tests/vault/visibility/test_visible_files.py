@@ -20,8 +20,7 @@ from vaultwire.vault.errors import CURSOR_EXPIRED, FILE_NOT_FOUND, NOTE_EXISTS, 
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.visibility.private_notes import PrivacyRules
-from vaultwire.vault.visibility.visible_files import VisibleFiles
+from vaultwire.vault.visibility.visible_files import PrivacyRules, VisibleFiles
 
 VAULT = """
 === Open.md

@@ -16,7 +16,7 @@ from vaultwire.protocol.events import MAX_NAME, Peer, Request, Send, meta_of
 from vaultwire.protocol.http import HeaderMismatch, Headers
 from vaultwire.protocol.revisions import HEADER_MISMATCH, META_CLIENT_INFO
 from vaultwire.server.http.streams import HttpSession, Stream
-from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, estimated_bytes
+from vaultwire.vault.caller import MEMORY_BUDGET, UNCOUNTED_BYTES, estimated_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

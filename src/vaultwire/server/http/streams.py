@@ -3,7 +3,7 @@
 One ``Stream`` for each request, and one standalone for each session. Workers put frames in on any thread; the writer of the
 response takes them out. A stream of a session keeps what it sent, so that a client whose connection broke can ask for the
 rest (2025-11-25, "Resumability and Redelivery"). All of it is bounded, for each session and all together
-(``vault.memory_budget``).
+(``vault.caller``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 
 from vaultwire.server.results import Outlet
-from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation
+from vaultwire.vault.caller import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import httptools
 
 from vaultwire.transports import call_on_loop
 from vaultwire.trust.limits import MAX_EDITOR_MESSAGE_BYTES
-from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES
+from vaultwire.vault.caller import MEMORY_BUDGET, UNCOUNTED_BYTES
 
 if TYPE_CHECKING:
     import socket

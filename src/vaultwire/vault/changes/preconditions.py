@@ -24,7 +24,7 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.value_types import Stages, VaultPath
-from vaultwire.vault.visibility.private_notes import can_be_private
+from vaultwire.vault.visibility.visible_files import can_be_private
 
 
 class PreconditionCheck:

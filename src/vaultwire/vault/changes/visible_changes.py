@@ -15,7 +15,7 @@ from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.value_types import VaultPath
-from vaultwire.vault.visibility.private_notes import can_be_private
+from vaultwire.vault.visibility.visible_files import can_be_private
 
 
 class VisibleChanges:

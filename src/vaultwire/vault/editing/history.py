@@ -1,17 +1,25 @@
-"""The changes on record, and undoing them: the journal as one caller uses it. Planned by ``changes.undo``."""
+"""The changes on record, undoing them, and what waits for review: the journal as one caller uses it.
+
+Planned by ``changes.undo``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from vaultwire.markdown.links import linkpath_written
-from vaultwire.vault.changes.change import Change, DetailedChange, follow, moves_of
+from vaultwire.markdown.parsed_note import Link
+from vaultwire.vault.changes.change import Author, Change, DetailedChange, Step, follow, moves_of, paths_of
+from vaultwire.vault.changes.projected_tree import ProjectedTree
 from vaultwire.vault.changes.restoring import plan_restore
-from vaultwire.vault.changes.undo import UndoConflict, in_effect, plan_undo_all
+from vaultwire.vault.changes.undo import Left, UndoConflict, UndoPlan, in_effect, moves_in, plan_part, plan_undo_all
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, TRASH, fold, lies_in
 from vaultwire.vault.editing.workbench import Asked, Done, Workbench
-from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, INVALID_ARGUMENTS, JOURNAL_FAILED, VaultError
+from vaultwire.vault.holding.decisions import Decision
+from vaultwire.vault.holding.proposals import Proposal
 from vaultwire.vault.links.note_lookup import locate_file, resolve_name
 from vaultwire.vault.search.filters import parse_time
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
@@ -164,3 +172,143 @@ class History:
 
     def _moment(self, since: str) -> int:
         return parse_time(since, "since", self._bench.now().astimezone())
+
+
+# What the person does about changes on record: undo of all or a part of them, and how files stand now.
+#
+# What a part is, the room ``review`` says; here it is planned and made, in one block under the vault's lock.
+
+
+class Reviewing:
+    """The changes of one vault, for the person."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+
+    # ------------------------------------------------------------------ the record
+
+    def stamp(self) -> Hashable | None:
+        """Return a value that differs once the list of changes may differ; None if only a look at all of them can tell."""
+        return None if self._bench.files.hides_some else self._bench.changes.stamp()
+
+    def changes(self) -> list[Change]:
+        """Return the changes on record, the oldest first. Raises VaultError (JOURNAL_FAILED)."""
+        return self._bench.changes.since(0)
+
+    def detailed(self, numbers: Sequence[int]) -> Iterator[DetailedChange]:
+        """Yield changes with their bytes. Raises VaultError: FILE_NOT_FOUND, JOURNAL_FAILED."""
+        return self._bench.changes.show_all(numbers)
+
+    def since(self, moment: str) -> list[Change]:
+        """Return the changes made since a time that are in effect. Raises VaultError if it is none (``parse_time``)."""
+        start = self.parse_time(moment)
+        latest = self.changes()
+        first = next((change.id for change in latest if change.time_ns >= start), None)
+        return [] if first is None else in_effect([change for change in latest if change.id >= first])
+
+    def in_effect(self, changes: Iterable[Change]) -> list[Change]:
+        """Return those of some changes that count now, the oldest first. See ``undo.in_effect``."""
+        return in_effect(sorted(changes, key=lambda change: change.id))
+
+    def parse_time(self, moment: str) -> int:
+        """Return a time as nanoseconds. See ``parse_time``."""
+        return parse_time(moment, "since", self._bench.now().astimezone())
+
+    # ------------------------------------------------------------------ files as they are now
+
+    def tree(self) -> ProjectedTree:
+        """Return the files as they are, to add steps to."""
+        return ProjectedTree(self._bench.files)
+
+    def path_now(self, path: VaultPath, number: int) -> VaultPath:
+        """Return the path that a file has now which had this one after a change."""
+        return moves_in(in_effect(self._bench.changes.since(number))).after(path)
+
+    def resolver(self) -> Callable[[str, str], str | None]:
+        """Return what tells where a linktext of a note leads, by the files as they are now."""
+        resolve = self._bench.index.resolver(NO_PROGRESS)
+
+        def lead(linktext: str, source: str) -> str | None:
+            return resolve(VaultPath(source), [Link(linktext, "", 1, is_embed=False, is_markdown=False)])[0]
+
+        return lead
+
+    # ------------------------------------------------------------------ making
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the vault's lock. See ``Changes.locked``."""
+        with self._bench.changes.locked():
+            yield
+
+    def plan_undo(self, numbers: Sequence[int], left: Left) -> UndoPlan:
+        """Plan the undo of changes, inside ``locked`` if it is made. See ``plan_undo_all``."""
+        return plan_undo_all(self._bench.changes, self._bench.files, numbers, NO_PROGRESS, left)
+
+    def plan_part(self, detailed: DetailedChange, index: int) -> list[Step]:
+        """Plan the undo of a part of one file of a change. See ``undo.plan_part``."""
+        return plan_part(self._bench.changes, self._bench.files, detailed, index)
+
+    def make(self, steps: Sequence[Step], undoes: tuple[int, ...] = (), folders_of: int = 0) -> Change:
+        """Make a change of the person's, inside ``locked``. See ``Changes.execute``."""
+        bench = self._bench
+        author = Author(bench.caller.client, bench.tool, bench.caller.session)
+        return bench.changes.execute(steps, author, undoes=undoes, folders_of=folders_of)
+
+    def check(self, steps: Iterable[Step]) -> None:
+        """Refuse files that may not be changed, for a dry run. Raises VaultError."""
+        for step in steps:
+            for path in paths_of(step):
+                self._bench.files.check_change(path)
+
+
+# The proposals of one caller: what of its changes waits for the person, and what was decided.
+
+
+class Pending:
+    """What waits, as one client sees it: its own proposals, without those that concern something hidden."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        self._holding = bench.holding
+
+    def _is_own(self, author: Author) -> bool:
+        return self._bench.caller.is_author(author.client, author.session)
+
+    def own(self) -> tuple[list[Proposal], int]:
+        """Return the client's proposals, the oldest first, and how many of anyone cannot be read. Raises VaultError."""
+        try:
+            proposals = [each for each in self._holding.proposals.all() if self._is_own(each.author)]
+        except OSError as error:
+            raise VaultError(JOURNAL_FAILED, f"What waits cannot be read ({error.strerror or error}).") from error
+        return self._holding.visible(proposals), len(self._holding.proposals.unreadable())
+
+    def undone(self, most: int) -> list[tuple[Change, Decision]]:
+        """Return the client's changes of which the person undid all or a part, the latest undo first. Raises VaultError.
+
+        An undo that was undone itself is left out.
+        """
+        try:
+            decisions = self._holding.decisions.all()
+        except OSError as error:
+            raise VaultError(JOURNAL_FAILED, f"What was undone cannot be read ({error.strerror or error}).") from error
+        changes = {change.id: change for change in self._bench.changes.since(0)}
+        found: list[tuple[Change, Decision]] = []
+        for each in reversed(decisions):
+            made, by = changes.get(each.change or 0), changes.get(each.by or 0)
+            if each.kind != "undone" or not each.text or made is None or by is None or len(found) == most:
+                continue
+            if self._is_own(made.author) and by.undone_by is None:
+                found.append((made, each))
+        return found
+
+    def withdraw(self, number: int) -> Proposal:
+        """Give up one of the client's proposals. Raises VaultError: FILE_NOT_FOUND, also for another client's proposal."""
+        if all(each.id != number for each in self.own()[0]):
+            raise VaultError(
+                FILE_NOT_FOUND, f"There is no proposal {number} of yours; pending_changes lists them.", id=number
+            )
+        try:
+            return self._holding.withdraw(number)
+        except OSError as error:
+            raise VaultError(JOURNAL_FAILED, f"That cannot be recorded ({error.strerror or error}).") from error

@@ -1,4 +1,4 @@
-"""Making new files: notes, daily and weekly … notes, attachments; and putting templates into notes.
+"""Making new files: notes, daily and weekly … notes, attachments, bases; and putting templates into notes.
 
 Planned by ``plans.creating``.
 """
@@ -6,20 +6,19 @@ Planned by ``plans.creating``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from vaultwire.bases.base_edits import ViewEdit
 from vaultwire.markdown import edits
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.days import parse_days
 from vaultwire.vault.disk.contents import to_bytes
-from vaultwire.vault.editing.base_texts import new_base_text
 from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Workbench
-from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.context import PlanContext, decode_note, with_bom
 from vaultwire.vault.plans.creating import (
     FilePlan,
     NewNote,
+    below,
     link_in,
     plan_append_periodic,
     plan_attachment,
@@ -27,10 +26,11 @@ from vaultwire.vault.plans.creating import (
     plan_create,
     plan_insert_template,
 )
-from vaultwire.vault.plans.note_text import decode_note, with_bom
-from vaultwire.vault.plans.templates import below
 from vaultwire.vault.settings.obsidian_settings import has_iso_weeks
 from vaultwire.vault.value_types import Progress, VaultPath
+
+if TYPE_CHECKING:
+    from vaultwire.bases.base_edits import ViewEdit
 
 
 class Made(NamedTuple):
@@ -80,6 +80,8 @@ class Making:
         dry_run: bool,
     ) -> Made:
         """Make a base. Where it goes: as a new note. See ``plan_base``; ``new_base_text`` for what it says."""
+        from vaultwire.vault.editing.base_texts import new_base_text  # noqa: PLC0415 - most callers have no base
+
         text = new_base_text(search, changes, views)
         with self._bench.locked(progress) as context:
             return self._finish(context, plan_base(context, name, text), dry_run=dry_run)

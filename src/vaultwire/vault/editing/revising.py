@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from vaultwire.bases.base_edits import ViewEdit
 from vaultwire.markdown import edits
 from vaultwire.markdown.canvas import CanvasEdit, CanvasEditError, NotACanvasError, edit_canvas
 from vaultwire.markdown.edits import to_plain
@@ -18,22 +17,22 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties, written_properties
 from vaultwire.markdown.property_values import other_spelling, read_text
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.vault.base_queries.running import BaseSource
-from vaultwire.vault.base_queries.sources import locate_base
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.days import parse_day
 from vaultwire.vault.disk.contents import edited_bytes, to_bytes
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.editing.base_texts import BaseText
 from vaultwire.vault.editing.workbench import Asked, Done, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_lookup import locate_canvas, locate_file
-from vaultwire.vault.plans.context import Plan, PlanContext
+from vaultwire.vault.plans.context import Plan, PlanContext, decode_note, with_bom
 from vaultwire.vault.plans.heading_links import follow_headings
-from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 from vaultwire.vault.plans.task_edits import EditedTask, TaskEdit, edit_tasks, parse_mark
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath, asking
+
+if TYPE_CHECKING:
+    from vaultwire.bases.base_edits import ViewEdit
+    from vaultwire.vault.base_queries.running import BaseSource
 
 ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "empty"]
 """What a text given for a property is; ``auto`` takes what YAML reads in it, and the property's type in the vault."""
@@ -213,6 +212,9 @@ class Revising:
         What is wrong in the base afterwards and was not before is a notice. Raises VaultError: INVALID_ARGUMENTS for what
         cannot be edited so; those of ``locate_base``, ``locate`` and ``Workbench.read``.
         """
+        from vaultwire.vault.base_queries.sources import locate_base  # noqa: PLC0415 - most callers have no base
+        from vaultwire.vault.editing.base_texts import BaseText  # noqa: PLC0415
+
         with self._bench.locked(progress) as context:
             if source.block:
                 path = context.locate(source.path)

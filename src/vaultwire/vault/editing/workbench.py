@@ -1,42 +1,36 @@
 """The one way from a plan to a change, for one caller: the vault's parts, its lock, and the conditions on every edit.
 
-Plans are made in ``plans``; ``Changes`` executes them. The workbench stands between and checks what the caller has read.
+Plans are made in ``plans``; ``Changes`` executes them. The workbench stands between and checks what the caller has read,
+and which changes a person must agree to.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.vault.base_queries.bases import RememberedResults
-from vaultwire.vault.caller import Caller
-from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, paths_of
+from vaultwire.vault.caller import Caller, RememberedResults
+from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, files_of, follow, paths_of
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.changes.projected_tree import simplified
 from vaultwire.vault.disk.contents import etag_of, plain_text, whole_etag
-from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import is_note
-from vaultwire.vault.editing.confirmation import (
-    MAX_UNASKED_NOTES,
-    asks_person,
-    changed_files,
-    confirmation_of,
-    confirmation_of_many,
-)
-from vaultwire.vault.editing.guides import guides_for
-from vaultwire.vault.editing.held import hold, waiting_on
+from vaultwire.vault.disk.files import NOTHING_PENDING, Files, Pending
+from vaultwire.vault.disk.paths import TRASH, fold, is_note, lies_in
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_READ, POLICY_DENIED, STALE_EDIT, VaultError
+from vaultwire.vault.guides import NAMES, find_guide, quoted_head
 from vaultwire.vault.holding.feedback import expect_news
 from vaultwire.vault.holding.holding import Holding
 from vaultwire.vault.holding.own_proposals import OwnProposals
 from vaultwire.vault.holding.review_mode import (
+    Held,
     Mode,
     PlannedChange,
     ReviewRules,
@@ -44,11 +38,181 @@ from vaultwire.vault.holding.review_mode import (
     real_folders,
     written_by,
 )
+from vaultwire.vault.holding.words import named
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.note_text import BOM
+from vaultwire.vault.plans.context import BOM, PlanContext
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import Confirmation, Progress, VaultPath
+
+# Which changes a person must agree to first, and what the question says. Not how it is asked: see ``Progress.confirm``.
+
+MAX_UNASKED_NOTES = 25
+"""A change of more notes than this is asked about.
+
+A person can check so many notes afterwards: their names fill one screen. The usual moves and renames touch fewer; more is
+mostly a tag, a property or a whole folder.
+"""
+
+_NAMED = 5  # notes named in the question
+
+
+def confirmation_of_many(files: Files, steps: Sequence[Step], tool: str) -> Confirmation | None:
+    """Return what a person is asked before these steps, None where they change few notes."""
+    notes = notes_of(files, steps)
+    if len(notes) <= MAX_UNASKED_NOTES:
+        return None
+    return confirmation_of(files, steps, tool)
+
+
+def confirmation_of(files: Files, steps: Sequence[Step], tool: str) -> Confirmation:
+    """Return what a person is asked before these steps."""
+    notes = notes_of(files, steps)
+    if len(notes) <= _NAMED:
+        paths = [path for step in steps for path in paths_of(step)]
+        named = ", ".join(map(repr, paths[:_NAMED])) + (
+            f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+        )
+        message = (
+            f"{tool} would change {named} in the vault {files.name!r}. It can be undone with undo_changes. "
+            "Make this change?"
+        )
+        return Confirmation(_key_of(steps), message)
+    named = ", ".join(repr(path) for path in notes[:_NAMED])
+    message = (
+        f"{tool} would change {len(notes)} notes in the vault {files.name!r}: {named} and {len(notes) - _NAMED} more. "
+        "It can be undone with undo_changes. Make this change?"
+    )
+    return Confirmation(_key_of(steps), message)
+
+
+def asks_person(progress: Progress) -> bool:
+    """Tell whether ``Progress.confirm`` asks a person; else it returns at once."""
+    return bool(getattr(progress, "asks_person", False))
+
+
+def confirmation_of_removal(vault: str, path: VaultPath, data: bytes) -> Confirmation:
+    """Return what a person is asked before the note at ``path`` in a vault, of these bytes, is deleted permanently."""
+    thing = "note" if is_note(path) else "file"
+    message = f"Delete the {thing} {path!r} in the vault {vault!r} permanently? It would not go to the trash."
+    return Confirmation(_key_of([Write(path, data, None)]), message)
+
+
+def notes_of(files: Files, steps: Sequence[Step]) -> list[VaultPath]:
+    """Return the notes that the steps change, by the paths that they have afterwards, in the order of the steps."""
+    return [path for path in changed_files(files, steps) if is_note(path)]
+
+
+def changed_files(files: Files, steps: Sequence[Step]) -> list[VaultPath]:
+    """Return the notes and other files that the steps change, as ``notes_of``."""
+    changed: dict[VaultPath, None] = {}
+    for step in steps:
+        if isinstance(step, Write):
+            moved = [step.path]
+        elif not files.is_link(step.source) and files.is_folder(step.source):  # a link is moved by itself
+            moved = [follow(note.path, step.source, step.target) for note in files.walk(step.source, attachments=True)]
+        else:
+            moved = [step.target]
+        changed |= dict.fromkeys(moved)
+    return list(changed)
+
+
+def _key_of(steps: Sequence[Step]) -> str:
+    """Return a key that only these very steps have: what is done is what the person agreed to."""
+    digest = hashlib.sha256()
+    for step in steps:
+        digest.update(repr(step).encode("utf-8", "surrogatepass"))  # of contents it has the digests
+    return f"confirm-{digest.hexdigest()}"
+
+
+# The guides of folders (``vault.guides``), told with the answer to a caller's first change there.
+
+# Of one answer. A rename may edit notes in hundreds of folders, and nobody writes into these on purpose.
+_MOST_GUIDES = 2
+_MOST_FILES = 20
+_FOLDED = {fold(name) for name in NAMES}
+
+
+def guides_for(files: Files, caller: Caller, steps: Iterable[Step]) -> list[str]:
+    """Return the guides of folders in which the caller has changed something for the first time, as notices.
+
+    It never fails: the change is made by now.
+    """
+    found: list[str] = []
+    for folder in _folders(steps):
+        if len(found) == _MOST_GUIDES:
+            break
+        if caller.begins_in(folder) and (guide := find_guide(files, folder)) is not None:
+            found.append(quoted_head(*guide))
+    return found
+
+
+def _folders(steps: Iterable[Step]) -> Iterator[str]:
+    """Yield each folder that now has a new or changed file, and those around it, but not the vault itself."""
+    paths = [path for path in map(_written, steps) if path is not None][:_MOST_FILES]
+    seen: set[str] = set()
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in seen and not lies_in(folder, TRASH):
+            seen.add(folder)
+            yield folder
+            folder = folder.rpartition("/")[0]
+
+
+def _written(step: Step) -> VaultPath | None:
+    if isinstance(step, Move):
+        return step.target
+    is_guide = fold(step.path.rpartition("/")[2]) in _FOLDED
+    return None if step.new is None or is_guide else step.path
+
+
+# The end of a call whose change waits for the person, and what a caller is told of others that wait.
+
+
+def hold(
+    holding: Holding, author: Author, steps: list[Step], own: Mapping[VaultPath, Pending], undoes: tuple[int, ...]
+) -> Held:
+    """Keep a change as a proposal; return what ends the call. ``own``: what the caller has changed by others that wait.
+
+    Raises VaultError: as ``Holding.hold``.
+    """
+    also = waiting_on(holding, steps, own)
+    proposal = holding.hold("write", author, steps, undoes)
+    words = (
+        f"This waits for the person: proposal {proposal.id} ({named(files_of(proposal.steps))}). Nothing was written yet. "
+        "Do not write it again; pending_changes shows what waits."
+    )
+    return Held(" ".join([words, *also]))
+
+
+def waiting_on(holding: Holding, steps: list[Step], own: Mapping[VaultPath, Pending] = NOTHING_PENDING) -> list[str]:
+    """Return what a caller is told of proposals that wait and concern a file of these steps: a sentence or two at most."""
+    paths = [path for step in steps for path in paths_of(step)]
+    built_on = sorted({number for path in paths if path in own for number in own[path].proposals})
+    folded = {fold(path) for path in paths}
+    try:
+        others = [
+            each.id
+            for each in holding.visible(holding.waiting())
+            if each.id not in built_on
+            and not folded.isdisjoint(fold(path) for step in each.steps for path in paths_of(step))
+        ]
+    except (OSError, VaultError):  # only a hint
+        others = []
+    told = []
+    if built_on:
+        told.append(f"It builds on your {_numbered(built_on)}.")
+    if others:
+        told.append(
+            f"On the same file, {_numbered(others)} wait{'s' if len(others) == 1 else ''} for the person, too; "
+            "this was made without."
+        )
+    return told
+
+
+def _numbered(proposals: list[int]) -> str:
+    more = f" and {len(proposals) - _NAMED} more" if len(proposals) > _NAMED else ""
+    return f"proposal{'' if len(proposals) == 1 else 's'} {', '.join(map(str, proposals[:_NAMED]))}{more}"
+
 
 # The difference shows a caller whether its edit still makes sense; instead of a longer one, it should read the note again.
 _MAX_SHOWN_DIFF = 4_000
@@ -159,7 +323,7 @@ class Workbench:
         self.now = now
         self.max_attachment_bytes = max_attachment_bytes
         self.holding = Holding(changes, os.path.join(changes.folder, "review"), files)
-        self.base_results = RememberedResults()
+        self.base_results: RememberedResults[Any] = RememberedResults()
         self.caller = Caller()
         self._read_first = read_first
         self.review: ReviewRules | None = None  # which changes the person wants to see first

@@ -20,8 +20,7 @@ from vaultwire.vault.disk.paths import (
     parse_path,
     says_folder,
 )
-from vaultwire.vault.editing.confirmation import confirmation_of_removal
-from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Workbench
+from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Workbench, confirmation_of_removal
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     INVALID_ARGUMENTS,
@@ -30,10 +29,8 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.links.note_lookup import candidate_paths, find
-from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.plans.moving import plan_arrival
-from vaultwire.vault.plans.new_names import check_name_is_free, place_of_note
-from vaultwire.vault.plans.note_text import BOM, decode_note, with_bom
+from vaultwire.vault.plans.context import BOM, PlanContext, decode_note, with_bom
+from vaultwire.vault.plans.moving import check_name_is_free, place_of_note, plan_arrival
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath, WriteMode
 
 _EDITS: dict[str, Callable[[str, str], str]] = {

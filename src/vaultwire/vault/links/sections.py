@@ -82,7 +82,7 @@ class Sections:
     def span(self, subpath: str, text: str = "") -> Span:
         """Return the lines of a section (``Heading``, ``Heading#Sub``), with its heading, or of a block (``^id``).
 
-        Of several that match, the first is meant. Given the note's ``text``, a block is what ``block_tree`` says: a list item
+        Of several that match, the first is meant. Given the note's ``text``, a block is what ``block_edits`` says: a list item
         includes the items nested in it, as Obsidian embeds it, and an id after a list means the list. Raises VaultError
         (SECTION_NOT_FOUND).
         """

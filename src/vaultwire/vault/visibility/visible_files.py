@@ -1,24 +1,134 @@
-"""The files of a vault that one run may see. For its callers, hidden files do not exist.
+"""The files and settings of a vault that one run may see. For its callers, hidden files do not exist.
 
 All code that reads, lists or looks at files uses ``Files``; this is a ``Files`` that leaves out. The rules say which paths are
-hidden, ``private_notes`` which texts. The code that carries changes out uses absolute paths and sees everything, so that it
+hidden, ``PrivacyRules`` which texts. The code that carries changes out uses absolute paths and sees everything, so that it
 overwrites nothing; ``check_change`` decides beforehand whether it may begin.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import stat
 import time
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from vaultwire.vault.days import days_around
 from vaultwire.vault.disk.files import FileBytes, Files
-from vaultwire.vault.disk.paths import TRASH, fold, lies_in
+from vaultwire.vault.disk.paths import (
+    TRASH,
+    fold,
+    folder_of_setting,
+    is_canvas,
+    is_note,
+    lies_in,
+    parse_note_path,
+    parse_path,
+)
 from vaultwire.vault.disk.walk import has_entry, is_dataless, walk_folders
 from vaultwire.vault.errors import FILE_NOT_FOUND, POLICY_DENIED, TOO_LARGE, VaultError
+from vaultwire.vault.settings.obsidian_settings import CachedSettings, PeriodicNotes, Settings, periodic_note_path
 from vaultwire.vault.value_types import NoteStat, Problem, VaultPath
-from vaultwire.vault.visibility.private_notes import PrivacyRules, can_be_private
+
+if TYPE_CHECKING:
+    from vaultwire.markdown.yaml_core import PropertyValue
+
+
+# Which notes are private by their own text: by a tag or a property. Pure; the caller decides what follows from it.
+#
+# Where it is doubtful by Obsidian's rules whether a word is a tag, it counts as one: a note is rather hidden than shown.
+
+_CLOSING = re.compile(r"\n---[ \t]*+(?:\n|\Z)")
+
+# The values of a property that mean "no". Any other value means "yes".
+_NO: tuple[PropertyValue, ...] = (None, False, 0, "", [], {}, "false", "no", "off", "0")
+
+
+def can_be_private(path: str) -> bool:
+    """Tell whether a file of this path can be private by its text: notes can, and canvases by their cards."""
+    return is_note(path) or is_canvas(path)
+
+
+class PrivacyRules:
+    """The tags and properties that make a note private. ``#a/b`` counts as ``#a``. Names are compared without case."""
+
+    def __init__(self, tags: Iterable[str] = (), properties: Mapping[str, str | None] | None = None) -> None:
+        """``properties``: by the property's name the value that makes a note private; None for any value that means "yes"."""
+        self._tags = frozenset(fold(tag.strip().removeprefix("#").strip("/")) for tag in tags)
+        self._properties = {
+            fold(name): None if value is None else fold(value) for name, value in (properties or {}).items()
+        }
+        self._names = (*self._properties, *self._tags)
+
+    def to_json(self) -> str:
+        """Return the same text for the same tags and properties."""
+        return json.dumps([sorted(self._tags), self._properties])
+
+    def is_private_note(self, data: bytes) -> bool:
+        """Tell whether a note of these bytes is private."""
+        has_properties = data.startswith((b"---", b"\xef\xbb\xbf---"))
+        if not has_properties and not (self._tags and b"#" in data):
+            return False
+        from vaultwire.vault.disk.contents import plain_text  # noqa: PLC0415 - a policy is read before the first answer
+
+        text = plain_text(data)
+        closing = _CLOSING.search(text, 3) if has_properties else None
+        head = fold(text[: closing.start()] if closing else text) if has_properties else ""
+        is_named = any(name in head for name in self._names)
+        # Most notes mention no private name, and are not parsed: that saves about a millisecond for each note of the vault.
+        # YAML can spell any character as an escape, so a backslash may hide a name.
+        if not is_named and "\\" not in head:
+            if not self._tags:
+                return False
+            folded = fold(text)
+            if "#" not in folded or not any(tag in folded for tag in self._tags):
+                return False
+        return self._is_private_text(text, is_named=is_named)
+
+    def is_private_file(self, path: str, data: bytes) -> bool:
+        """Tell whether a file of these bytes is private: a note, or a canvas with a card that would make a note private.
+
+        Obsidian does not count tags in canvases, but a person who writes a private tag there means it.
+        """
+        if not is_canvas(path):
+            return is_note(path) and self.is_private_note(data)
+        from vaultwire.markdown.canvas import cards  # noqa: PLC0415 - as below
+        from vaultwire.vault.disk.contents import plain_text  # noqa: PLC0415
+
+        return any(self.is_private_note(card.encode()) for _, card in cards(plain_text(data)))
+
+    def _is_private_text(self, text: str, *, is_named: bool) -> bool:
+        """Tell whether a text is private; ``is_named``: its frontmatter mentions one of the names."""
+        from vaultwire.markdown.parse import parse_note  # noqa: PLC0415 - as above
+        from vaultwire.markdown.tag_spans import tag_candidates  # noqa: PLC0415 - as above
+
+        parsed = parse_note(text)
+        broken = parsed.frontmatter.problems
+        has_unread = len(parsed.problems) > len(broken)  # a note is parsed up to a bound
+        if (is_named and broken) or (self._tags and has_unread):
+            return True  # it may be private by a part that cannot be read
+        for name, value in parsed.frontmatter.values.items():
+            folded = fold(name)
+            if folded in self._properties and _matches(value, self._properties[folded]):
+                return True
+        return bool(self._tags) and any(self._is_private_tag(fold(tag)) for tag in tag_candidates(text, parsed))
+
+    def _is_private_tag(self, tag: str) -> bool:
+        return tag in self._tags or any(tag.startswith(f"{own}/") for own in self._tags)
+
+
+def _matches(value: PropertyValue, private_value: str | None) -> bool:
+    """Tell whether a property's value, or one in its list, equals ``private_value``; for None, whether it means "yes"."""
+    if isinstance(value, list):
+        return any(_matches(each, private_value) for each in value)
+    if private_value is None:
+        return (fold(value.strip()) if isinstance(value, str) else value) not in _NO
+    text = {True: "true", False: "false", None: ""}.get(value) if isinstance(value, bool | None) else str(value)
+    return text is not None and fold(text.strip()) == private_value
+
 
 # A file changed this recently may change again and keep its time: clocks of file systems tick every 4 ms (ext4) to 2 s
 # (FAT). Whether such a note is private is found out again each time.
@@ -244,3 +354,72 @@ class VisibleFiles(Files):
 
 def _not_there(path: VaultPath) -> VaultError:
     return VaultError(FILE_NOT_FOUND, f"No note {path!r} is there to read.", path=path)
+
+
+# Obsidian's settings for a run that may not see the whole vault: names of hidden folders and notes are replaced.
+#
+# Settings appear in messages, and name folders and notes. The replacement cannot be a path: code that uses it reports that,
+# and puts nothing into another folder instead.
+
+HIDDEN = ".not allowed by the policy"
+"""In place of a name that is hidden."""
+_ANY_DAY = date(2000, 1, 1)
+
+
+class VisibleSettings(CachedSettings):
+    """The settings of one vault without the names of what is hidden."""
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files.root)
+        self._visible = files
+
+    def get(self) -> Settings:
+        """See ``CachedSettings.get``."""
+        settings = super().get()
+        hidden: dict[str, Any] = {
+            field: HIDDEN
+            for field in ("daily_folder", "template_folder", "attachment_folder", "new_file_folder")
+            if self._hides_folder(getattr(settings, field))
+        }
+        if self._hides_note(settings.daily_template):
+            hidden["daily_template"] = HIDDEN
+        # What the plugin says of daily notes is looked at below. What the core says counts only where the plugin says nothing.
+        if self._hides_notes(settings._replace(periodic_notes={}), "day"):
+            hidden |= {"daily_folder": HIDDEN, "daily_format": ""}
+        if settings.periodic_notes:
+            hidden["periodic_notes"] = {
+                period: self._visible_notes(settings, period, notes)
+                for period, notes in settings.periodic_notes.items()
+            }
+        return settings._replace(**hidden) if hidden else settings
+
+    def _visible_notes(self, settings: Settings, period: str, notes: PeriodicNotes) -> PeriodicNotes:
+        if self._hides_note(notes.template):
+            notes = notes._replace(template=HIDDEN)
+        if self._hides_folder(notes.folder):
+            notes = notes._replace(folder=HIDDEN)
+        return notes._replace(folder=HIDDEN, format="") if self._hides_notes(settings, period) else notes
+
+    # What cannot be a path counts as hidden too: a message about it would repeat it.
+
+    def _hides_folder(self, written: str) -> bool:
+        named = folder_of_setting(written)
+        try:
+            return bool(named) and not self._visible.may_enter(parse_path(named))
+        except VaultError:
+            return True
+
+    def _hides_note(self, written: str) -> bool:
+        """Tell whether a note is hidden or not there: of a private note nobody should learn which."""
+        named = written.strip().strip("/")
+        try:
+            return bool(named) and not self._visible.spell(parse_note_path(named))[1]
+        except VaultError:
+            return True
+
+    def _hides_notes(self, settings: Settings, period: str) -> bool:
+        """Tell whether the notes of a period are hidden: a date format may name folders too."""
+        try:
+            return not self._visible.may_be_seen(periodic_note_path(settings, days_around(period, _ANY_DAY)))
+        except VaultError:
+            return True

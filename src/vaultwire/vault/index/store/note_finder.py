@@ -1,6 +1,6 @@
 """Finds notes by conditions: SQL for tags, properties, folders and times, one text in memory for names.
 
-What a condition means is in ``vault.search.filters``, how names match in ``vault.links.fuzzy_names``.
+What a condition means is in ``vault.search.filters``, how names match in ``vault.links.suggestions``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.catalog_queries import below, joined_ids, stats_of, tags_of
 from vaultwire.vault.index.store.schema import IN_LIST
-from vaultwire.vault.links.fuzzy_names import FuzzyNames
+from vaultwire.vault.links.suggestions import FuzzyNames
 from vaultwire.vault.listed import IdKeys, PairedKeys
 from vaultwire.vault.search.filters import Condition, NoteFilter
 from vaultwire.vault.search.text_forms import strip_diacritics

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, Self
 
+from vaultwire.vault.caller import expired
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import VaultError
@@ -26,7 +27,6 @@ from vaultwire.vault.index.store.schema import FileRow
 from vaultwire.vault.index.store.search_plan import FOLDER, HAS_ENCODED, KIND, AllOf, ExactValue, make_plan
 from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.index.store.updater import IndexUpdater
-from vaultwire.vault.paged_results import expired
 from vaultwire.vault.search.matching import Match, Matcher
 from vaultwire.vault.search.note_parts import read_searchable, searchable_text
 from vaultwire.vault.search.query import Query
