@@ -89,7 +89,7 @@ ONLY = {
     # app/companion_door.py: the HTTP server of another editors' protocol beside that socket, and telling its news.
     # app/desk_door.py: the HTTP server of the desk, beside the editors' socket or the end of its command.
     # transports/oauth.py: the fetching of an issuer's keys, which must hold up neither the event loop nor the end.
-    # vault/index/store/text_index.py: writing a part of the text index while the next notes are read.
+    # vault/index/store/freshness.py: building the text index while the vault is watched.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/work_queue.py",
@@ -102,7 +102,7 @@ ONLY = {
         "transports/editor_socket/",
         "transports/oauth.py",
         "transports/relay/upstream.py",
-        "vault/index/store/text_index.py",
+        "vault/index/store/freshness.py",
     ),
     "subprocess.Popen": ("cli/stdio_client.py", "obsidian/command.py"),
     "subprocess.run": ("service/system_commands.py",),
