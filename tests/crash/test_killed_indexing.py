@@ -21,18 +21,19 @@ from pathlib import Path
 from support import stores
 from support.vaults import write_vault
 from vaultwire.vault.index.store import changed_files, commit_schedule, updater
+from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.vocabulary_store import VocabularyStore
 
 where, backend = sys.argv[1:]
 (text,) = (one for one in stores.BACKENDS if one.__name__ == backend)
-changed_files._BATCH = updater._MANY = 2  # several batches of few notes
+changed_files._BATCH = updater.MOST_READ = 2  # several batches of few notes
 commit_schedule._ONE_COMMIT, commit_schedule._FIRST, commit_schedule._MERGED = 3, 1, 3  # and several commits
 STEPS = [
     (Catalog, "_create create_sql_indexes store touch forget mark_indexed add_words set_meta"),
     (VocabularyStore, "store replace_all"),
-    (text, "start_writing put remove save commit stop_writing"),
+    (text, "start_writing put remove commit stop_writing"),
 ]
 VAULT = "".join(f"=== sub/{number}.md\nred apple {number} #n{number} [[{number + 1}]]\n" for number in range(4))
 
@@ -56,11 +57,11 @@ while True:
                 if hasattr(owner, name):
                     counted(owner, name, steps)
         _, index, _ = stores.open_stored(root, place / "cache", text)
-        index.notes(None, NO_PROGRESS)
+        index.search(parse_query("red"), None, 0, 9, NO_PROGRESS)
         (root / "sub/0.md").write_text("green pear #late [[2]]\n")
         (root / "sub/1.md").unlink()
         (root / "sub/2.md").rename(root / "moved.md")
-        index.notes(None, NO_PROGRESS)
+        index.search(parse_query("red"), None, 0, 9, NO_PROGRESS)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     print(step, status)

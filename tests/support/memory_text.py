@@ -96,9 +96,6 @@ class MemoryText(TextIndex):
         """See ``TextIndex``."""
         self._put_notes.pop(note_id, None)
 
-    def save(self) -> None:
-        """Do nothing: all of it is in memory."""
-
     def commit(self) -> None:
         """See ``TextIndex``."""
         self._committed = dict(self._put_notes)

@@ -249,6 +249,7 @@ def run_tool(
 
     outcome = run_confirmed(run, task, description, arguments)
     news = "" if caller.is_person else news_for(caller, vault.holding)
+    news = "\n".join(filter(None, (news, vault.building_index())))
     if isinstance(outcome, Failure):
         message = outcome.message + (hint if outcome.code == FILE_NOT_FOUND else "")
         message += f"\n\n{news}" if news else ""

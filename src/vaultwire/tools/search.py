@@ -166,10 +166,6 @@ def _counted(found: Found, query: str, place: str) -> list[str]:
     verb = "matches" if found.total == 1 else "match"
     least = "" if found.total_is_exact else "At least "
     lines = [f"{least}{found.total} of {counted(found.searched, 'note')} {verb} {query!r}{place}"]
-    if found.so_far:
-        lines.append(
-            f"({found.so_far.indexed:,} of {found.so_far.notes:,} notes are indexed so far. Search again later.)"
-        )
     if found.lacks_changes:
         lines.append("(Not all changed notes are indexed yet: other notes may match. Search again later.)")
     if found.skipped:

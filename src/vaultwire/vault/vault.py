@@ -123,6 +123,10 @@ class Vault:
         """The person's settings in Obsidian."""
         return self._settings.get()
 
+    def building_index(self) -> str:
+        """Say how far the first build of the index is, nothing once it has ended."""
+        return self._index.building()
+
     def run_watch_loop(self, on_change: OnChange | None = None) -> None:
         """Complete or undo what a killed process left half-way, then keep the index up to date, until ``close``.
 

@@ -25,8 +25,8 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.store import changed_files
 from vaultwire.vault.index.store.changed_files import ChangedFiles
 from vaultwire.vault.index.store.ngrams import NgramFilter
-from vaultwire.vault.index.store.note_reader import NoteContent, NoteToRead, read_note
-from vaultwire.vault.index.store.schema import KnownFile
+from vaultwire.vault.index.store.note_reader import read_fields, read_note
+from vaultwire.vault.index.store.schema import KnownFile, Record
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.links.sections import parse_structure, section_span
 from vaultwire.vault.search.query import parse_query
@@ -60,10 +60,9 @@ def test_a_note_of_any_shape_costs_in_proportion_to_its_length(tmp_path: Path, n
         sizes.append(len(data))
         (tmp_path / path).write_bytes(data)
 
-        def read(path: VaultPath = path) -> NoteContent:
-            reading = read_note(files, NoteToRead(path, 0, None, for_text=True), NgramFilter("a e i"))
-            assert isinstance(reading, NoteContent)
-            return reading
+        def read(path: VaultPath = path) -> Record:
+            read_fields(files, path, NgramFilter("a e i"))
+            return read_note(files, NoteStat(path, 0, 0, 0), None, hidden=False)
 
         reading = read()
         assert reading.facts is not None
@@ -231,7 +230,7 @@ def test_more_words_than_an_index_keeps_are_searched_all_the_same(tmp_path: Path
     (tmp_path / "vault" / "other.md").write_text("n1e and others")
     index = open_stored(tmp_path / "vault", tmp_path / "cache", max_bytes=LARGE)[1]
     assert [total(index, query) for query in ("n249999e", "249999", '"n1e n2e"', "others")] == [1, 1, 1, 1]
-    words = index._parts.words.vocabularies.texts
+    words = index._fresh.parts.words.vocabularies.texts
     assert len(words.containing("n")) < 10
 
 
@@ -275,8 +274,7 @@ def test_what_waits_in_memory_to_be_written_down_is_bounded() -> None:
         assert 0 < len(batch) <= changed_files._BATCH
         assert sum(stat.size for stat, _ in batch[:-1]) <= changed_files._BATCH_BYTES
     assert list(ChangedFiles().batches()) == []
-    for ends, lengths in (([], [9]), ([2, 9], [2, 7])):
-        pictures = ChangedFiles()
-        for number in range(9):
-            pictures.add(NoteStat(VaultPath(f"{number}.png"), 10_000_000, 0, 0), None)
-        assert [len(batch) for batch in pictures.batches(ends)] == lengths
+    pictures = ChangedFiles()
+    for number in range(9):
+        pictures.add(NoteStat(VaultPath(f"{number}.png"), 10_000_000, 0, 0), None)
+    assert [len(batch) for batch in pictures.batches()] == [9]

@@ -156,12 +156,12 @@ def test_of_two_that_find_the_index_broken_one_rebuilds_it(tmp_path: Path, root:
     _, first, home = open_stored(root, tmp_path / "cache", backend)
     _, second, second_home = open_stored(root, tmp_path / "cache", backend)
     answers(first), answers(second)
-    home.wipe(first._parts)
-    first._open()
+    home.wipe(first._fresh.parts)
+    first._fresh._open()
     answers(first)
     made = sorted(path.stat().st_ino for path in files_of(tmp_path / "cache") if path.name == "catalog.sqlite3")
-    second_home.wipe(second._parts)
-    second._open()
+    second_home.wipe(second._fresh.parts)
+    second._fresh._open()
     assert difference(answers(second), answers_of_new(root)) == {}
     assert made == sorted(path.stat().st_ino for path in files_of(tmp_path / "cache") if path.name == "catalog.sqlite3")
     change(root)
@@ -247,7 +247,7 @@ def test_a_first_build_whose_commit_fails_is_rebuilt_with_all_its_indexes(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The text index commits on another thread, while the catalog notes down that it has."""
-    monkeypatch.setattr(updater, "_MANY", 5)
+    monkeypatch.setattr(updater, "MOST_READ", 5)
     failures = ["of the first build"]
 
     class FailingOnce(TextIndex):
@@ -259,7 +259,7 @@ def test_a_first_build_whose_commit_fails_is_rebuilt_with_all_its_indexes(
     _, index, home = open_stored(root, tmp_path / "cache", FailingOnce)
     assert difference(answers(index), answers_of_new(root)) == {}
     assert (failures, home.problem) == ([], "")
-    catalog = index._parts.catalog
+    catalog = index._fresh.parts.catalog
     assert set(INDEXES) <= {name for (name,) in catalog.rows("SELECT name FROM sqlite_master WHERE type = 'index'")}
     assert not catalog.has_pending()
 

@@ -37,6 +37,9 @@ ENCODED = {
     "base64url": lines(base64.urlsafe_b64encode(BYTES).decode(), 100),
     "data URL": f"See ![x](data:image/png;base64,{BASE64}) here.",
     "hex": lines(BYTES.hex().upper(), 128),
+    "minified JSON": json.dumps(
+        [{"type": "line", "id": f"x{n}", "points": [[0, 0], [n, n / 7]]} for n in range(200)], separators=(",", ":")
+    ),
     "beside words": f"größe中{BASE64}é word {BASE64[:5000]}|x",
 }
 PLAIN = {
@@ -46,6 +49,7 @@ PLAIN = {
         for n in range(99)
     ),
     "rules": "\n".join(["-" * 80, "=" * 80, "_" * 80] * 40),
+    "JSON with spaces": json.dumps([{"name": f"word{n}", "of": [1, 2]} for n in range(300)], indent=1),
     "words": "the quick brown fox jumps over it " * 300,
 }
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ from support.vaults import vault_over, write_vault
 from vaultwire.tools.search import search_notes
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import Stopped
-from vaultwire.vault.index.store import changed_files, commit_schedule, first_build, updater
+from vaultwire.vault.index.store import changed_files, commit_schedule, first_build, freshness, updater
 from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.search_plan import BODY, AnyWord
 from vaultwire.vault.index.store.stored_index import StoredIndex
@@ -28,7 +31,7 @@ from vaultwire.vault.index.store.text_index import (
 )
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
-from vaultwire.vault.value_types import NO_PROGRESS, Found, IndexedSoFar, NoProgress, NoteStat, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, Found, IndexedSoFar, NoProgress
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.excludes import Excludes
 
@@ -43,9 +46,9 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat sixty notes as a large vault: they are committed in eight parts, the first of five notes."""
     monkeypatch.setattr(commit_schedule, "_ONE_COMMIT", 20)
     monkeypatch.setattr(commit_schedule, "_FIRST", 5)
-    monkeypatch.setattr(updater, "_MANY", 10)
+    monkeypatch.setattr(updater, "MOST_READ", 10)
     monkeypatch.setattr(changed_files, "_BATCH", 3)
-    monkeypatch.setattr(first_build, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(freshness, "_PATIENCE_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -61,10 +64,20 @@ def search(index: StoredIndex, query: str) -> Found:
     return index.search(parse_query(query), None, 0, 999, NO_PROGRESS)
 
 
+def search_whole(index: StoredIndex, query: str) -> Found:
+    """Search once the text index has all notes. A thread of the watch loop builds it."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        found = search(index, query)
+        if not (found.so_far or found.lacks_changes or index.building()):
+            return found
+        assert time.monotonic() < until
+
+
 # ---------------------------------------------------------------------- in parts
 
 
-@pytest.mark.parametrize("notes", [1, 12_000, 12_001, 40_000, 40_001, 100_000, 3_000_000])
+@pytest.mark.parametrize("notes", [1, 800, 801, 12_000, 40_000, 40_001, 100_000, 3_000_000])
 def test_commits_of_many_notes_are_a_multiple_of_eight_and_have_few_notes_each(
     notes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,12 +85,10 @@ def test_commits_of_many_notes_are_a_multiple_of_eight_and_have_few_notes_each(
     points = commit_schedule.commit_points(notes)
     assert points[-1] == notes
     assert points == sorted(set(points))
-    if notes > 12_000:
+    if notes > 800:
         assert len(points) % 8 == 0
         assert max(end - start for start, end in zip([0, *points], points, strict=False)) < 6_000
-        assert points[0] == 2_000
-    shown = commit_schedule.shown_points(points)
-    assert {points[0], points[-1]} <= shown <= set(points)
+        assert points[0] == min(2_000, notes // len(points))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -97,17 +108,17 @@ class CountingText(TextIndex):
 
     def __init__(self, folder: str | None) -> None:
         super().__init__(folder)
-        self.held = self.most_held = self.saves = 0
+        self.held = self.most_held = self.commits = 0
 
     def put(self, document: TextDocument, *, is_new: bool = False) -> None:
         super().put(document, is_new=is_new)
         self.held += 1
         self.most_held = max(self.most_held, self.held)
 
-    def save(self) -> None:
-        super().save()
+    def commit(self) -> None:
+        super().commit()
         self.held = 0
-        self.saves += 1
+        self.commits += 1
 
 
 def test_few_notes_wait_in_memory_and_searches_have_one_segment_in_the_end(root: Path, tmp_path: Path) -> None:
@@ -120,7 +131,7 @@ def test_few_notes_wait_in_memory_and_searches_have_one_segment_in_the_end(root:
     _, index, home = open_stored(root, tmp_path / "cache", open_text)
     assert search(index, "red").total == NOTES
     (text,) = opened
-    assert (text.saves, text.held) == (8, 0)
+    assert (text.commits, text.held) == (8, 0)
     assert text.most_held <= 8
     assert text._searcher.num_segments == 1
     # The files of segments that were merged are gone.
@@ -144,7 +155,7 @@ def test_what_a_search_found_during_a_build_stays_as_it_was_and_keeps_no_merged_
     before = ranking.page(0, 9)
     for number in range(3, 10):
         text.put(document(number), is_new=True)
-        text.save()
+        text.commit()
     text.stop_writing()
     assert (text._searcher.num_segments, text._searcher.num_docs) == (1, 9)
     assert ranking.page(0, 9) == before
@@ -155,25 +166,14 @@ def test_what_a_search_found_during_a_build_stays_as_it_was_and_keeps_no_merged_
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be renamed there")
-def test_a_part_that_cannot_be_written_is_reported_with_the_next_note(tmp_path: Path) -> None:
+def test_a_part_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     text = TextIndex(str(tmp_path / "text"))
     assert text.start_writing()
     text.put(document(1), is_new=True)
     (tmp_path / "text").rename(tmp_path / "elsewhere")
-    text.save()
     with pytest.raises(BrokenTextIndexError):
-        text.put(document(2), is_new=True)
+        text.commit()
     text.stop_writing()
-
-
-def test_files_that_were_read_are_not_in_memory_when_the_last_part_is_written() -> None:
-    changed = changed_files.ChangedFiles()
-    stats = [NoteStat(VaultPath(f"{number}.md"), 1, 2, 3) for number in range(7)]
-    for stat in stats:
-        changed.add(stat, None)
-    left = [(batch, len(changed)) for batch in changed.batches([5])]
-    assert [stat for batch, _ in left for stat, _ in batch] == stats
-    assert [(len(batch), count) for batch, count in left] == [(3, 7), (2, 7), (2, 0)]
 
 
 def test_the_catalogs_log_is_short_after_a_large_build(root: Path, tmp_path: Path) -> None:
@@ -188,15 +188,20 @@ def test_the_catalogs_log_is_short_after_a_large_build(root: Path, tmp_path: Pat
 
 
 class HeldFiles(Files):
-    """A vault on a drive that gives one note only when it is told to. Every other note is also read before all, for n-grams."""
+    """A vault on a drive that gives one note, when it is read for the n-th time, only when it is told to.
 
-    def __init__(self, root: str, held: str) -> None:
+    The catalog reads each note first, then the text index. Between these every other note is read, for n-grams.
+    """
+
+    def __init__(self, root: str, held: str = "", at: int = 0) -> None:
         super().__init__(root, 100_000)
-        self._held = held
+        self._held, self._at = held, at
+        self.reads = Counter[str]()
         self.reached, self.may_go_on = threading.Event(), threading.Event()
 
     def read(self, path: Any, max_bytes: int | None = None) -> Any:
-        if path == self._held:
+        self.reads[path] += 1
+        if path == self._held and self.reads[path] == self._at:
             self.reached.set()
             assert self.may_go_on.wait(PATIENCE)
         return super().read(path, max_bytes)
@@ -205,8 +210,8 @@ class HeldFiles(Files):
 class Building:
     """An index whose watch loop builds it as far as one note, and waits there."""
 
-    def __init__(self, root: Path, cache: Path, held: str) -> None:
-        self.files = HeldFiles(str(root), held)
+    def __init__(self, root: Path, cache: Path, held: str, at: int) -> None:
+        self.files = HeldFiles(str(root), held, at)
         excludes = Excludes()
         self.index = StoredIndex(self.files, IndexFolder(self.files.root, str(cache)), lambda: excludes)
         self.is_ready = threading.Event()
@@ -229,8 +234,8 @@ def build(root: Path, tmp_path: Path) -> Iterator[Callable[..., Building]]:
     """Begins to build the index of the vault; the last of the notes is ``sub2/059.md``."""
     begun: list[Building] = []
 
-    def begin(held: str = "sub2/005.md") -> Building:
-        begun.append(Building(root, tmp_path / "cache", held))
+    def begin(held: str = "sub2/008.md", at: int = 2) -> Building:
+        begun.append(Building(root, tmp_path / "cache", held, at))
         return begun[-1]
 
     yield begin
@@ -241,7 +246,7 @@ def build(root: Path, tmp_path: Path) -> Iterator[Callable[..., Building]]:
 def test_searches_during_a_build_read_what_is_indexed_once_after_each_commit(build: Callable[..., Building]) -> None:
     building = build()
     assert building.files.reached.wait(PATIENCE)
-    first, catalog = search(building.index, "red"), building.index._parts.catalog
+    first, catalog = search(building.index, "red"), building.index._fresh.parts.catalog
     before = building.index._searches._snapshot
     catalog.set_meta("changes", catalog.changes() + 1)  # as more notes do that are read
     assert search(building.index, "red").so_far == first.so_far
@@ -251,12 +256,11 @@ def test_searches_during_a_build_read_what_is_indexed_once_after_each_commit(bui
     assert search(building.index, "red").so_far == first.so_far
     assert building.index._searches._snapshot is not before
     building.files.may_go_on.set()
-    assert building.is_ready.wait(PATIENCE)
-    assert (search(building.index, "red").so_far, search(building.index, "red").total) == (None, NOTES)
+    assert search_whole(building.index, "red").total == NOTES
 
 
 def test_a_search_answers_from_what_is_indexed_and_says_how_much_that_is(build: Callable[..., Building]) -> None:
-    building = build()  # forty-one notes are read, of which those at the last commit shown can be found
+    building = build()  # forty-two notes are read, of which those at the last commit can be found
     assert building.files.reached.wait(PATIENCE)
     found = search(building.index, "red")
     assert found.so_far is not None
@@ -269,9 +273,8 @@ def test_a_search_answers_from_what_is_indexed_and_says_how_much_that_is(build: 
     assert search(building.index, "-red").total == 0
     assert search(building.index, "number59").total == 0
     building.files.may_go_on.set()
-    assert building.is_ready.wait(PATIENCE)
-    found = search(building.index, "red")
-    assert (found.so_far, found.total, found.searched) == (None, NOTES, NOTES)
+    found = search_whole(building.index, "red")
+    assert (found.total, found.searched) == (NOTES, NOTES)
     assert search(building.index, "number59").total == 1
 
 
@@ -285,8 +288,7 @@ def test_another_process_answers_from_the_same_part_meanwhile(build: Callable[..
     assert {hit.path for hit in ours.hits} == {hit.path for hit in theirs.hits}
     assert (ours[1:4], ours.so_far) == (theirs[1:4], theirs.so_far)
     first.files.may_go_on.set()
-    assert second.is_ready.wait(PATIENCE)
-    assert (search(second.index, "red").so_far, search(second.index, "red").total) == (None, NOTES)
+    assert search_whole(second.index, "red").total == NOTES
 
 
 class Waits(NoProgress):
@@ -315,20 +317,23 @@ class Waits(NoProgress):
         lambda index, progress: index.notes_with("n1", "", progress),
     ],
 )
-def test_all_other_calls_wait_for_the_whole_index_and_report_how_far_it_is(
+def test_all_other_calls_wait_for_the_catalog_only_and_report_how_far_it_is(
     ask: Callable[..., object], build: Callable[..., Building]
 ) -> None:
-    building = build()
+    building = build(at=1)
     assert building.files.reached.wait(PATIENCE)
     progress = Waits()
     with pytest.raises(Stopped):
         ask(building.index, progress)
     done, total = progress.reported[0]
     assert 0 < done < total == NOTES
+    building.end()
+    building = build("sub0/006.md")  # when it is read for the text index, no text can be found yet
+    ask(building.index, NO_PROGRESS)
 
 
 def test_before_the_first_part_is_indexed_a_search_waits(build: Callable[..., Building]) -> None:
-    building = build("sub0/003.md")
+    building = build("sub0/006.md")
     assert building.files.reached.wait(PATIENCE)
     with pytest.raises(Stopped):
         building.index.search(parse_query("red"), None, 0, 9, Waits())
@@ -350,23 +355,37 @@ def test_a_small_vault_is_never_searched_in_part(
         building.index.search(parse_query("red"), None, 0, 9, Waits())
 
 
-def test_a_build_that_was_cut_short_is_finished_by_the_next_process(root: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("one_commit", [20, 59])
+def test_a_build_that_was_cut_short_goes_on_where_it_was(
+    root: Path, tmp_path: Path, one_commit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Stops(NoProgress):
         def report(self, done: int, total: int, message: str) -> None:
             if done > 30:
                 raise Stopped
 
+    monkeypatch.setattr(commit_schedule, "_ONE_COMMIT", one_commit)
+    for path in root.rglob("*.md"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))  # a note that was just written would be read again
     _, index, _ = open_stored(root, tmp_path / "cache")
     with pytest.raises(Stopped):
         index.notes(None, Stops())
-    parts = index._parts
-    assert first_build.indexed_so_far(parts.catalog) == IndexedSoFar(
-        max(point for point in commit_schedule.shown_points(commit_schedule.commit_points(NOTES)) if point <= 33), NOTES
-    )
-    _, again, _ = open_stored(root, tmp_path / "cache")
+    files = HeldFiles(str(root))
+    _, index, _ = open_stored(root, tmp_path / "cache", files=files)
+    index.notes(None, NO_PROGRESS)
+    assert sum(files.reads.values()) < NOTES  # those that the catalog lacked
+    with pytest.raises(Stopped):
+        index.search(parse_query("red"), None, 0, 0, Stops())
+    indexed = max(point for point in commit_schedule.commit_points(NOTES) if point <= 36)
+    assert first_build.indexed_so_far(index._fresh.parts.catalog) == IndexedSoFar(indexed, NOTES)
+    files = HeldFiles(str(root))
+    _, again, _ = open_stored(root, tmp_path / "cache", files=files)
+    again.search(parse_query("red"), None, 0, 0, NO_PROGRESS)
+    assert sum(files.reads.values()) == NOTES - indexed
+    assert set(files.reads.values()) == {1}
     found = search(again, "red")
     assert (found.so_far, found.total) == (None, NOTES)
-    assert first_build.indexed_so_far(again._parts.catalog) is None
+    assert first_build.indexed_so_far(again._fresh.parts.catalog) is None
 
 
 # ---------------------------------------------------------------------- what a model sees
@@ -378,9 +397,9 @@ def test_the_tool_says_how_much_is_indexed_until_all_is(build: Callable[..., Bui
     partial = search_notes(building.vault, NO_PROGRESS, "number0")
     so_far = partial.data["indexed_so_far"]
     assert so_far["notes"] == NOTES
-    assert f"({so_far['indexed']} of {NOTES} notes are indexed so far. Search again later.)" in partial.texts[0]
+    assert building.vault.building_index() == f"(Indexed the text of {so_far['indexed']} of {NOTES} notes so far.)"
     building.files.may_go_on.set()
-    assert building.is_ready.wait(PATIENCE)
+    search_whole(building.index, "red")
     whole = search_notes(building.vault, NO_PROGRESS, "number0")
     assert "indexed_so_far" not in whole.data
-    assert "so far" not in whole.texts[0]
+    assert building.vault.building_index() == ""

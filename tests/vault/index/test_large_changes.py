@@ -17,9 +17,9 @@ from support.vaults import vault_over, write_vault
 from vaultwire.tools.search import search_notes
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import Stopped
-from vaultwire.vault.index.store import first_build, queued_changes, updater
+from vaultwire.vault.index.store import freshness, updater
+from vaultwire.vault.index.store.freshness import QueuedChanges
 from vaultwire.vault.index.store.index_folder import IndexFolder
-from vaultwire.vault.index.store.queued_changes import QueuedChanges
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
@@ -37,9 +37,9 @@ QUERIES = ["red", "green", "-green", '"green pear"', "number59", "file:5", "reen
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat sixty notes as many: they are applied ten at a time."""
-    monkeypatch.setattr(queued_changes, "_BATCH", BATCH)
-    monkeypatch.setattr(updater, "_MANY", 5)
-    monkeypatch.setattr(first_build, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(freshness, "_BATCH", BATCH)
+    monkeypatch.setattr(updater, "MOST_READ", 5)
+    monkeypatch.setattr(freshness, "_PATIENCE_SECONDS", 0.0)
 
 
 class ReadFiles(Files):
@@ -74,7 +74,7 @@ def files(tmp_path: Path) -> ReadFiles:
 def index(files: ReadFiles, tmp_path: Path) -> StoredIndex:
     excludes = Excludes()
     made = StoredIndex(files, IndexFolder(files.root, str(tmp_path / "cache")), lambda: excludes)
-    made.notes(None, NO_PROGRESS)
+    search(made, "red")
     return made
 
 
@@ -134,15 +134,14 @@ def test_what_was_applied_before_a_call_stopped_is_not_done_again(files: ReadFil
     queue = QueuedChanges()
     queue.add(PATHS, ())
     files.reads.clear()
-    progress = StopsAt(3)
+    progress = StopsAt(2 * BATCH + 2)
     with pytest.raises(Stopped):
-        queue.apply(index._updater, progress)
-    assert sum(files.reads.values()) == 3 * BATCH
-    assert [row.stat.path for row in index._parts.catalog.not_indexed()] == []
+        queue.apply(index._fresh._updater, progress)
+    assert sum(files.reads.values()) == BATCH
     assert progress.reported == sorted(progress.reported)
     assert {total for _, total in progress.reported} == {NOTES}
     assert queue
-    queue.apply(index._updater, NO_PROGRESS)
+    queue.apply(index._fresh._updater, NO_PROGRESS)
     assert files.reads == Counter(PATHS)
     assert not queue
 
@@ -153,9 +152,9 @@ def test_a_folder_is_applied_in_parts_as_its_notes_are(files: ReadFiles, index: 
     queue.add((), ["sub", "new"])
     files.reads.clear()
     with pytest.raises(Stopped):
-        queue.apply(index._updater, StopsAt(6))
-    assert BATCH <= sum(files.reads.values()) < NOTES
-    queue.apply(index._updater, NO_PROGRESS)
+        queue.apply(index._fresh._updater, StopsAt(3 * BATCH))
+    assert 0 < sum(files.reads.values()) < NOTES
+    queue.apply(index._fresh._updater, NO_PROGRESS)
     assert files.reads == Counter(path.replace("sub", "new") for path in PATHS)
     assert not queue
     assert difference(answers(index, QUERIES), answers_of_new(Path(files.root), QUERIES)) == {}
@@ -172,9 +171,9 @@ def test_what_was_added_again_meanwhile_is_checked_again(files: ReadFiles, index
 
     change_all(files)
     queue.add(PATHS, ())
-    queue.apply(index._updater, ChangesAgain())
+    queue.apply(index._fresh._updater, ChangesAgain())
     assert queue
-    queue.apply(index._updater, NO_PROGRESS)
+    queue.apply(index._fresh._updater, NO_PROGRESS)
     assert not queue
     assert difference(answers(index, QUERIES), answers_of_new(Path(files.root), QUERIES)) == {}
 
@@ -215,7 +214,7 @@ def test_later_pages_of_such_a_search_say_so_too(files: ReadFiles, watched: Stor
     watched.notes(None, NO_PROGRESS)
     second = watched.search(parse_query("file:0"), None, 2, 2, NO_PROGRESS, first.kept)
     assert (first.lacks_changes, second.lacks_changes) == (True, True)
-    assert search(watched, "file:0").lacks_changes is False
+    assert search_when_all_is_applied(watched, "file:0").lacks_changes is False
 
 
 def test_an_index_that_is_not_watched_is_searched_whole(files: ReadFiles, index: StoredIndex) -> None:
@@ -251,15 +250,15 @@ def test_changes_wait_until_the_last_of_several_holders_is_done(files: ReadFiles
         assert not queue
         assert not queue.is_empty
     assert queue
-    queue.apply(index._updater, NO_PROGRESS)
+    queue.apply(index._fresh._updater, NO_PROGRESS)
     assert queue.is_empty
 
 
 def test_after_lost_events_searches_need_not_wait_until_all_changes_are_applied(
     files: ReadFiles, watched: StoredIndex
 ) -> None:
-    assert watched._watch is not None
-    watched._watch._most = 0  # as if the kernel had dropped events
+    assert watched._fresh._watch is not None
+    watched._fresh._watch._most = 0  # as if the kernel had dropped events
     files.held = PATHS[30]
     change_all(files)
     assert files.reached.wait(PATIENCE)
@@ -279,7 +278,7 @@ def test_settings_that_exclude_the_same_notes_have_no_file_checked(files: ReadFi
     until = time.monotonic() + PATIENCE
     while not search(watched, "last").total:
         assert time.monotonic() < until
-    assert watched._is_checked
+    assert watched._fresh._is_checked
     assert "" not in checks
 
 

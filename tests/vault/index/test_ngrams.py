@@ -91,15 +91,15 @@ def test_every_note_is_stored_with_them_by_every_process_at_any_time(backend: Ba
     _, index, _ = open_stored(root, tmp_path / "cache", backend)
     everywhere = {f"{number}.md" for number in range(len(NOTES))}
     assert found(index, "er") == everywhere
-    index._updater.flush()
-    assert "er" in (index._parts.words.ngrams() or NgramFilter())
+    index._fresh._updater.flush()
+    assert "er" in (index._fresh.parts.words.ngrams() or NgramFilter())
     assert found(early, "er") == everywhere
     (root / "0.md").write_text("red apple")
     (root / "1.md").write_text("rivers")
     (root / "late.md").write_text("e r")
     (root / "her.md").write_text("rivér")
     early.queue_changes(["0.md", "1.md", "late.md", "her.md"])
-    early._updater.flush()
+    early._fresh._updater.flush()
     for each in (early, index, open_stored(root, tmp_path / "cache", backend)[1]):
         assert found(each, "er") == everywhere - {"0.md"} | {"her.md"}
         assert found(each, "content:er") == everywhere - {"0.md"} | {"her.md"}, "without its diacritics"
@@ -116,9 +116,9 @@ def test_names_that_hold_it_come_first(backend: Backend, tmp_path: Path) -> None
     root = write_vault(tmp_path / "vault", f"{texts}=== others.md\nred\n=== uperx.md\n{NOTES[0]}")
     _, index, _ = open_stored(root, tmp_path / "cache", backend)
     index.notes(None, NO_PROGRESS)
-    index._updater.flush()
-    assert "er" in (index._parts.words.ngrams() or NgramFilter())
-    assert "ers" not in (index._parts.words.ngrams() or NgramFilter())
+    index._fresh._updater.flush()
+    assert "er" in (index._fresh.parts.words.ngrams() or NgramFilter())
+    assert "ers" not in (index._fresh.parts.words.ngrams() or NgramFilter())
     best = index.search(parse_query("er"), None, 0, 2, NO_PROGRESS)
     assert {hit.path for hit in best.hits} == {"others.md", "uperx.md"}
     assert found(index, "ers") == {"others.md"}

@@ -179,7 +179,7 @@ def test_a_cursor_ends_with_the_index_that_it_is_of(tmp_path: Path) -> None:
     key = vault.keep_found("apple", "", vault.search("apple", "", 0, 1))
     assert refusal(vault.search, "pear", "", 1, 9, key=key).code == INVALID_ARGUMENTS
     assert refusal(vault.search, "apple", "", 1, 9, key="00000000").code == CURSOR_EXPIRED
-    index._parts.catalog.close()  # as if it were broken
+    index._fresh.parts.catalog.close()  # as if it were broken
     assert refusal(vault.search, "apple", "", 1, 9, key=key).code == CURSOR_EXPIRED
     assert vault.search("apple", "", 0, 9).total == 3
 

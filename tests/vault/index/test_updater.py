@@ -17,7 +17,7 @@ from support.stores import BACKENDS, MAX_BYTES, Backend, answers, answers_of_new
 from support.vaults import write_in_place, write_vault
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import Watch
-from vaultwire.vault.index.store import stored_index, updater
+from vaultwire.vault.index.store import freshness, updater
 from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.search_plan import MatchAll
 from vaultwire.vault.index.store.stored_index import StoredIndex
@@ -141,7 +141,7 @@ def test_words_of_many_new_notes_are_known_at_once_and_to_the_next_start(
     root: Path, tmp_path: Path, backend: Backend, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of some notes the words are added; of most notes the whole vocabulary is read again."""
-    monkeypatch.setattr(updater, "_MANY", 3)
+    monkeypatch.setattr(updater, "MOST_READ", 3)
     for number in range(32):
         (root / f"{number}.md").write_text("pear")
     _, index, _ = open_stored(root, tmp_path / "cache", backend)
@@ -227,7 +227,7 @@ def test_a_call_waits_while_another_applies_a_change(root: Path, watched: Callab
 @pytest.fixture
 def checked_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has all files looked at again and again, whatever a watch hears of."""
-    monkeypatch.setattr(stored_index, "_LONG_SECONDS", 0.0)
+    monkeypatch.setattr(freshness, "_LONG_SECONDS", 0.0)
 
 
 @pytest.mark.usefixtures("checked_often")
@@ -308,7 +308,7 @@ def test_what_is_written_while_the_text_index_commits_is_found_at_once_and_kept(
     finally:
         text.may_end.set()
     until = time.monotonic() + PATIENCE
-    while index._parts.catalog.has_pending():
+    while index._fresh.parts.catalog.has_pending():
         assert time.monotonic() < until
         text.begun.clear()
         text.begun.wait(0.05)
@@ -324,8 +324,8 @@ def test_hidden_files_that_change_are_no_next_changes(root: Path) -> None:
     (root / ".obsidian/workspace.json").write_text("[]")
     (root / ".hidden.tmp").write_text("new text")
     before = time.monotonic()
-    assert not any(index._next_changes(watch, 0.3))
+    assert not any(index._fresh._next_changes(watch, 0.3))
     assert time.monotonic() - before >= 0.3
     (root / "sub/1.md").write_text("pear")
-    assert index._next_changes(watch, PATIENCE).paths == {"sub/1.md"}
+    assert index._fresh._next_changes(watch, PATIENCE).paths == {"sub/1.md"}
     watch.close()

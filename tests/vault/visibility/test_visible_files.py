@@ -750,7 +750,7 @@ def test_an_index_that_no_run_has_used_for_long_is_removed(root: Path, tmp_path:
 def test_why_a_vault_is_not_watched_names_no_folder(root: Path) -> None:
     files = VisibleFiles(str(root), 10_000, PathRules(**DENY))
     index = open_index(files, None)
-    index.unwatched = f"the system refuses: {root}/Secret"
+    index._fresh.unwatched = f"the system refuses: {root}/Secret"
     stats = index.stats(10, NO_PROGRESS)
     assert stats.unwatched
     assert "Secret" not in repr(stats)

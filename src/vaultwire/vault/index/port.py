@@ -78,9 +78,9 @@ class Index(Protocol):
         Counting may end early; with ``exact_total`` it does not. ``kept``: of a page of the same query, to go on in the same
         state of the index. Raises VaultError (CURSOR_EXPIRED) if the index was built again since.
 
-        While a large vault is indexed for the first time, of the notes indexed so far; ``Found.so_far`` says how many. After
-        this process has changed many notes, of the notes as far as the index has them; ``Found.lacks_changes`` says so.
-        No other answer leaves notes out: the others wait.
+        While a vault's text is indexed for the first time, of the notes indexed so far; ``Found.so_far`` says how many. After
+        many notes have changed, of the notes as far as the index has them; ``Found.lacks_changes`` says so. No other answer
+        leaves notes out: the others wait, but not for the text.
         """
 
     def search_each(
@@ -168,6 +168,9 @@ class Index(Protocol):
 
     def lost_files(self, progress: Progress) -> int:
         """Return a count that grows when files have gone, or may not be seen any more."""
+
+    def building(self) -> str:
+        """Say how far the first build is, nothing once it has ended. Does not wait."""
 
     def hold_changes(self) -> AbstractContextManager[object]:
         """While the block runs, do not apply what a watch sees: a large change would have to share its time with that."""

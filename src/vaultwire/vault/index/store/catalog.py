@@ -159,8 +159,12 @@ class Catalog:
 
     def not_indexed(self) -> list[FileRow]:
         """Return the notes of which the text index lacks this version: PENDING and NOT_INDEXABLE."""
+        return self._file_rows("state > 0")
+
+    def _file_rows(self, condition: str, values: Sequence[Any] = ()) -> list[FileRow]:
         rows = self.rows(
-            "SELECT id, path, size, modified, stamp, is_note, hidden, state, digest FROM files WHERE state > 0"
+            f"SELECT id, path, size, modified, stamp, is_note, hidden, state, digest FROM files WHERE {condition}",
+            values,
         )
         return [
             FileRow(note_id, NoteStat(*stat), bool(is_note), bool(hidden), state, digest)
@@ -170,6 +174,22 @@ class Catalog:
     def not_indexed_ids(self) -> list[int]:
         """Return the ids of these notes."""
         return [note_id for (note_id,) in self.rows("SELECT id FROM files WHERE state > 0")]
+
+    def count_pending(self, most: int = -1) -> int:
+        """Count the notes that wait for the text index, up to ``most``."""
+        pending = f"SELECT 1 FROM files WHERE state > 0 AND state = {PENDING} LIMIT ?"
+        return int(self.rows(f"SELECT count(*) FROM ({pending})", (most,))[0][0])
+
+    def pending_after(self, note_id: int, limit: int) -> list[FileRow]:
+        """Return the next notes that wait for the text index, by their ids."""
+        return self._file_rows(f"state > 0 AND state = {PENDING} AND id > ? ORDER BY id LIMIT ?", (note_id, limit))
+
+    def some_pending(self, every: int) -> list[VaultPath]:
+        """Return one in so many of the notes that wait for the text index and are not hidden."""
+        rows = self.rows(
+            f"SELECT path FROM files WHERE state > 0 AND state = {PENDING} AND NOT hidden AND id % ? = 0", (every,)
+        )
+        return [path for (path,) in rows]
 
     def has_pending(self) -> bool:
         """Tell whether a flush of the text index has something to do."""
@@ -306,17 +326,16 @@ class Catalog:
         """Return the ids of removed notes that may still be in the text index."""
         return [note_id for (note_id,) in self.rows("SELECT id FROM gone")]
 
-    def mark_indexed(self, taken: Iterable[tuple[int, ...]], gone: Collection[int]) -> int:
+    def mark_indexed(self, rows: Iterable[FileRow], gone: Collection[int]) -> int:
         """Write that the text index has these versions of notes, and no longer has those that are gone.
 
-        ``taken``: see ``IndexedNotes``. A note that has changed since stays PENDING. Return how many commits of the text
-        index there are now.
+        A note that has changed since stays PENDING. Return how many commits of the text index there are now.
         """
         with self.writing() as connection:
             connection.executemany(
                 f"UPDATE files SET state = {INDEXED} WHERE id = ? AND size = ? AND modified = ? AND stamp = ? AND hidden = ?"
                 f" AND digest = ? AND state = {PENDING}",
-                taken,
+                [(row.id, *row.stat[1:], row.hidden, row.digest) for row in rows],
             )
             connection.executemany("DELETE FROM gone WHERE id = ?", [(note_id,) for note_id in gone])
             self._keep_last_id(connection, gone)

@@ -1,16 +1,13 @@
-"""The files that the index updater has to read, and the notes that it has read, in little memory.
-
-16 MB for 100,000 files that are to be read, where a tuple for each takes 37 MB; 5 MB for as many notes that were read.
-"""
+"""The files that the index updater has to read, in little memory: 16 MB for 100,000, where a tuple for each takes 37 MB."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from vaultwire.vault.disk.paths import is_note
-from vaultwire.vault.index.store.schema import FileRow, KnownFile
+from vaultwire.vault.index.store.schema import KnownFile
 from vaultwire.vault.value_types import NoteStat, VaultPath
 
 # Files in one transaction: other writers wait 0.1 s at most, and what was read takes 5 MB.
@@ -40,12 +37,10 @@ class ChangedFiles:
         if known is not None:
             self._known[stat.path] = known
 
-    def batches(self, ends: Collection[int] = ()) -> Iterator[list[Change]]:
+    def batches(self) -> Iterator[list[Change]]:
         """Yield all of them in path order, in parts, each for one transaction.
 
-        A part ends after each of these numbers of files. In path order, because search shows notes of equal rank in the
-        order in which they were indexed. When the last part is yielded, they are forgotten: a build ends with what takes
-        most memory.
+        In path order, because search shows notes of equal rank in the order in which they were indexed.
         """
         batch: list[Change] = []
         size = 0
@@ -57,29 +52,6 @@ class ChangedFiles:
             stat = NoteStat(path, *self._numbers[3 * place : 3 * place + 3])
             batch.append((stat, self._known.get(path)))
             size += stat.size if is_note(path) else 0
-            if number == last:
-                self.paths, self._numbers, self._known = [], array("q"), {}
-            if len(batch) == _BATCH or size > _BATCH_BYTES or number in ends or number == last:
+            if len(batch) == _BATCH or size > _BATCH_BYTES or number == last:
                 yield batch
                 batch, size = [], 0
-
-
-class IndexedNotes:
-    """Versions of notes that were put into the text index and are not marked in the catalog yet."""
-
-    def __init__(self, rows: Iterable[FileRow] = ()) -> None:
-        self._numbers = array("q")
-        for row in rows:
-            self.add(row)
-
-    def add(self, row: FileRow) -> None:
-        """Add a note."""
-        self._numbers.extend((row.id, *row.stat[1:], row.hidden, row.digest))
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._numbers = array("q")
-
-    def __iter__(self) -> Iterator[tuple[int, ...]]:
-        """Yield id, size, time, stamp, whether it is hidden, and digest of each."""
-        return zip(*[iter(self._numbers)] * 6, strict=True)

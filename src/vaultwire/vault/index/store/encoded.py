@@ -5,6 +5,8 @@ looks into the bytes of these notes, and reads those that may have it. So it fin
 
 Encoded text is lines of letters and digits without spaces, as base64, Excalidraw's ``compressed-json``, hexadecimal numbers
 and the data of ``data:`` addresses are. What has many signs between its letters is an address or the name of a heading.
+Minified JSON is as countless: long pieces without a space, in which one character in six is a sign of JSON. A text with spaces
+inside it is indexed.
 """
 
 from __future__ import annotations
@@ -16,6 +18,10 @@ from vaultwire.markdown.patterns import compile_pattern
 
 _LEAST_LINE = 56  # lines of base64 have 64 characters or more, a last one may have less
 _RUN = compile_pattern(r"[A-Za-z0-9+/=_-]{%d,}+(?:\n+[A-Za-z0-9+/=_-]{%d,}+)*+" % (_LEAST_LINE, _LEAST_LINE))  # noqa: UP031
+_LEAST_JSON = 256
+_JSON_RUN = compile_pattern(r"[!-~]{%d,}+" % _LEAST_JSON)  # noqa: UP031
+_JSON_SIGN = re.compile(r'[]["{}:,]')
+_LEAST_JSON_SIGNS = 6
 _SIGN = re.compile(r"[+/=_-]")
 # In base64 one character in 32 is a sign; in addresses and names one in six.
 _LEAST_A_SIGN = 12
@@ -26,7 +32,7 @@ _EDGE = 16
 
 ANYTHING = b""
 _CUT = "\n"
-_LINE = re.compile(rb"[a-z0-9+/=_-]{%d}" % _LEAST_LINE)
+_LINE = re.compile(rb"[a-z0-9+/=_-]{%d}|[!-~]{%d}" % (_LEAST_LINE, _LEAST_JSON))
 _STRETCH = re.compile(r"[!-~\n]{%d}" % _EDGE)  # noqa: UP031
 _ALL_PLAIN = re.compile(r"[!-~\n]*")
 
@@ -35,19 +41,26 @@ def without_encoded(text: str) -> str:
     """Return a note's text without the inside of its encoded text; the same text if it has little of it."""
     if len(text) < _LEAST:
         return text
-    runs = [run for run in _RUN.finditer(text) if run.end() - run.start() > 2 * _EDGE and _is_encoded(run[0])]
-    if sum(run.end() - run.start() for run in runs) < _LEAST:
+    runs = [run.span() for run in _RUN.finditer(text) if _is_encoded(run[0])]
+    runs += [run.span() for run in _JSON_RUN.finditer(text) if _is_json(run[0])]
+    runs.sort()
+    if sum(end - start for start, end in runs) < _LEAST:
         return text
     pieces: list[str] = []
-    end = 0
-    for run in runs:
-        pieces += [text[end : run.start() + _EDGE], _CUT]
-        end = run.end() - _EDGE
-    return "".join(pieces) + text[end:]
+    kept = 0  # up to where the text is kept or left out already
+    for start, end in runs:
+        if end - _EDGE > max(start + _EDGE, kept):
+            pieces += [text[kept : start + _EDGE], _CUT]
+            kept = end - _EDGE
+    return "".join(pieces) + text[kept:]
 
 
 def _is_encoded(run: str) -> bool:
     return len(_SIGN.findall(run)) * _LEAST_A_SIGN <= len(run)
+
+
+def _is_json(run: str) -> bool:
+    return ("[" in run or "{" in run) and len(_JSON_SIGN.findall(run)) * _LEAST_JSON_SIGNS >= len(run)
 
 
 def sought_inside(unaccented: str) -> bytes | None:

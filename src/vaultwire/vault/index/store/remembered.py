@@ -49,8 +49,8 @@ class Remembered:
 class Ask(Protocol):
     """Brings an index up to date, and asks its catalog a question (``StoredIndex``)."""
 
-    def __call__(self, question: Callable[[Catalog], _Answer], progress: Progress) -> _Answer:
-        """Return the answer."""
+    def __call__(self, question: Callable[[Catalog], _Answer], progress: Progress, *, text: bool = False) -> _Answer:
+        """Return the answer. ``text``: it needs the text index, too."""
 
 
 class Answers:

@@ -23,10 +23,10 @@ from vaultwire.vault.index.store.encoded import may_lie_inside
 from vaultwire.vault.index.store.index_folder import IndexParts
 from vaultwire.vault.index.store.known_notes import KnownNotes
 from vaultwire.vault.index.store.ngrams import NgramFilter
-from vaultwire.vault.index.store.schema import FileRow
+from vaultwire.vault.index.store.schema import NOT_INDEXABLE, FileRow
 from vaultwire.vault.index.store.search_plan import FOLDER, HAS_ENCODED, KIND, AllOf, ExactValue, make_plan
 from vaultwire.vault.index.store.text_index import TextIndex
-from vaultwire.vault.index.store.updater import IndexUpdater
+from vaultwire.vault.index.store.updater import MOST_READ, IndexUpdater
 from vaultwire.vault.search.matching import Match, Matcher
 from vaultwire.vault.search.note_parts import read_searchable, searchable_text
 from vaultwire.vault.search.query import Query
@@ -55,8 +55,8 @@ _POLL_SECONDS = 0.05
 class Lacks(NamedTuple):
     """What a search need not wait for: the end of the first build, and the changes that are not applied yet."""
 
-    may_be_first_build: bool
-    has_changes: bool
+    may_be_first_build: bool = False
+    has_changes: bool = False
 
 
 class Snapshot(NamedTuple):
@@ -82,8 +82,11 @@ class Snapshot(NamedTuple):
         commits = catalog.meta("commits")
         so_far = first_build.indexed_so_far(catalog) if lacks.may_be_first_build else None
         rows = catalog.not_indexed() if so_far is None else []
-        # While the first build goes on, the text index may have more than the vocabulary.
-        ids = (row.id for row in rows) if so_far is None else catalog.not_indexed_ids()
+        ids = [row.id for row in rows] if so_far is None else catalog.not_indexed_ids()
+        if lacks.has_changes and len(rows) > MOST_READ:
+            # Of the notes that have changed the search finds earlier versions.
+            rows = [row for row in rows if row.state == NOT_INDEXABLE]
+            ids = [row.id for row in rows]
         # As an array: every search that is kept has them, and a set of 35,000 takes 3 MB.
         left_out = array("q", [*ids, *catalog.gone()])
         if so_far is None:
@@ -150,6 +153,7 @@ class Searches:
         self._parts = parts
         self._updater = updater
         self._snapshot: Snapshot | None = None
+        self._lacks = Lacks()
 
     def page(
         self,
@@ -157,10 +161,10 @@ class Searches:
         folder: VaultPath | None,
         page: Page,
         progress: Progress,
-        lacks: Lacks = Lacks(may_be_first_build=False, has_changes=False),  # noqa: B008 - cannot be changed
+        lacks: Lacks | None = None,
         kept: KeptResults | None = None,
     ) -> Found:
-        """Return a page of the results, or of those that are ``kept``.
+        """Return a page of the results, or of those that are ``kept``. Without ``lacks`` in the state of the last search.
 
         Raises VaultError (CURSOR_EXPIRED) if they are not of this index.
         """
@@ -173,10 +177,11 @@ class Searches:
 
     def newest_text(self) -> TextIndex:
         """Return the text index as of now."""
-        self._latest(Lacks(may_be_first_build=False, has_changes=False))
+        self._latest(Lacks())
         return self._parts.text
 
-    def _latest(self, lacks: Lacks) -> Snapshot:
+    def _latest(self, lacks: Lacks | None) -> Snapshot:
+        lacks = self._lacks = self._lacks if lacks is None else lacks
         self._snapshot = Snapshot.latest(self._snapshot, self._parts, self._updater.committed, lacks)
         return self._snapshot
 

@@ -43,7 +43,7 @@ class StoredSurvey:
     def shared_words(self, path: VaultPath, text: str, progress: Progress) -> SharedWords:
         """See the port."""
         return self._ask(
-            partial(_shared_words, text_index=self._text, path=path, text=text, progress=progress), progress
+            partial(_shared_words, text_index=self._text, path=path, text=text, progress=progress), progress, text=True
         )
 
     def notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:

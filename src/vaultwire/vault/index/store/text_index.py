@@ -132,7 +132,6 @@ class TextIndex:
         self._searcher = self._index.searcher()
         self._writer: IndexWriter | None = None
         self._commits = 0  # of this writer
-        self._saving: _BackgroundCall | None = None
         self._rankings = WeakSet[Ranking]()  # that are of a state on disk
         self._rankings_lock = threading.Lock()
 
@@ -229,30 +228,21 @@ class TextIndex:
         with _checked():
             self._open_writer().delete_documents_by_term(ID, note_id)
 
-    def save(self) -> None:
-        """Move what was put and removed from memory to disk. This process does not see it before ``commit``.
-
-        The library has no way to write a segment without a commit. Returns at once: the library writes for 0.15 s, and the
-        caller reads more notes meanwhile.
-        """
+    def commit(self) -> None:
+        """Make what was put and removed durable, and visible to all processes."""
         writer = self._open_writer()
         self._commits += 1
-        self._saving = _BackgroundCall(writer.commit)
-
-    def commit(self) -> None:
-        """Make what was put and removed durable, and visible to all processes. To go on writing call ``start_writing``."""
-        self.save()
-        self._wait_until_saved()
+        with _checked():
+            writer.commit()
         self.refresh()
         self._leave_merged_files()
 
     def stop_writing(self) -> None:
-        """Give up the right to write, and drop what was neither committed nor saved.
+        """Give up the right to write, and drop what was not committed.
 
         After many commits, it waits until their segments are merged.
         """
         writer, self._writer = self._writer, None
-        self._wait_until_saved()
         if writer is None or self._commits < 2:  # noqa: PLR2004
             return
         with _checked():
@@ -277,37 +267,9 @@ class TextIndex:
         self._writer = None
 
     def _open_writer(self) -> IndexWriter:
-        assert self._writer is not None, "start_writing comes first"
-        self._wait_until_saved()
+        if self._writer is None:
+            raise BrokenTextIndexError("it was closed, or start_writing was not called")
         return self._writer
-
-    def _wait_until_saved(self) -> None:
-        saving, self._saving = self._saving, None
-        if saving is not None:
-            with _checked():
-                saving.wait()
-
-
-class _BackgroundCall:
-    """A call on a thread of its own. It begins at once."""
-
-    def __init__(self, function: Callable[[], object]) -> None:
-        self._function = function
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._function()
-        except BaseException as error:  # noqa: BLE001 - ``wait`` raises it
-            self._error = error
-
-    def wait(self) -> None:
-        """Wait until the function has returned. Raises what it has raised."""
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
 
 
 def _small(score: float) -> float:

@@ -2,9 +2,10 @@
 
 It does not watch the disk and does not decide when to look: ``stored_index`` does.
 
-The catalog comes first, in small transactions. The text index follows, because its commits cost more. The catalog marks
-what the text index still lacks, and searches read those notes themselves. So a process that is killed at any moment leaves
-marks, and the next process finishes the work.
+The catalog comes first, in small transactions. It answers all but searches for text. The text index follows, because it takes
+longer: a second reading of each note, with a commit after some of them. The catalog marks what the text index still lacks, and
+searches read those notes themselves. So a process that is killed at any moment leaves marks, and the next process finishes
+the work.
 """
 
 from __future__ import annotations
@@ -12,29 +13,29 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import NamedTuple
 
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.disk.walk import ListedNames
+from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store import first_build
 from vaultwire.vault.index.store.allocator import give_back_memory
 from vaultwire.vault.index.store.catalog_queries import count_notes
-from vaultwire.vault.index.store.changed_files import Change, ChangedFiles, IndexedNotes
-from vaultwire.vault.index.store.commit_schedule import commit_points, shown_points
+from vaultwire.vault.index.store.changed_files import Change, ChangedFiles
+from vaultwire.vault.index.store.commit_schedule import commit_points
 from vaultwire.vault.index.store.encoded import without_encoded
 from vaultwire.vault.index.store.index_folder import IndexParts
 from vaultwire.vault.index.store.ngrams import NgramFilter
-from vaultwire.vault.index.store.note_reader import NoteToRead, read_note
-from vaultwire.vault.index.store.schema import PENDING, UNREAD, FileRow, KnownFile, Record
-from vaultwire.vault.index.store.text_index import Fields, TextDocument
+from vaultwire.vault.index.store.note_reader import read_fields, read_note, unreadable
+from vaultwire.vault.index.store.schema import UNREAD, FileRow, KnownFile, Record
+from vaultwire.vault.index.store.search_plan import MatchAll
+from vaultwire.vault.index.store.text_index import TextDocument
 from vaultwire.vault.index.store.tokenizer import folded_words
 from vaultwire.vault.search.note_parts import is_searchable, read_searchable
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 
-# More changes than this go into the text index at once; fewer wait for the next flush.
-_MANY = 200
+# Searches do not read more notes than this themselves: they wait for the text index.
+MOST_READ = 200
 # Changes to this share of all notes count as a rebuild: the vocabulary is then read from the text index, at 0.04 ms for each
 # note there is. Adding the words of one note takes 0.15 ms.
 _REBUILD_SHARE = 0.25
@@ -42,15 +43,9 @@ _REBUILD_SHARE = 0.25
 _SAMPLE = 50
 # Seconds between two looks whether a waiting caller is still there.
 _POLL_SECONDS = 0.05
+# Notes between two reports of how far the text index is.
+_REPORT_EVERY = 50
 _EXCLUDES = "excludes"
-
-
-class _Found(NamedTuple):
-    """What the updater found in a file: the record for the catalog (None if the catalog has it), fields for the text index."""
-
-    record: Record | None
-    is_racy: bool = False
-    fields: Fields | None = None
 
 
 class IndexUpdater:
@@ -61,8 +56,7 @@ class IndexUpdater:
         self._catalog, self._text, self._words, self._process_lock = parts
         self._excludes = excludes
         self._lock = threading.RLock()
-        self._is_committing = False
-        self._has_rebuilt = False
+        self._flushing = threading.Lock()
         self._done = self._total = 0  # progress of the work, for those who wait for it
         self._place = (0, 0)  # what was done before it, and the total, if it is a part of more
         self.committed: int | None = None
@@ -166,137 +160,124 @@ class IndexUpdater:
         done, total = before + self._done, max(all_files, self._total)
         progress.report(done, total, f"indexing: {done:,} of {total:,} files")
 
-    @contextmanager
-    def _unlocked(self) -> Iterator[None]:
-        """Let other threads use the catalog meanwhile, but not the text index. No effect where the lock is held twice."""
-        self._is_committing = True
-        self._lock.release()
-        try:
-            yield
-        finally:
-            self._lock.acquire()
-            self._is_committing = False
-
     # ------------------------------------------------------------------ applying changes
 
     def _apply_changes(self, changed: ChangedFiles, lost: list[str], rules: Excludes, progress: Progress) -> None:
-        """Write to the catalog what new and changed files hold, and remove lost files; many go to the text index, too."""
+        """Write to the catalog what new and changed files hold, and remove lost files."""
         if lost:
             self._catalog.forget(lost)
         self._done, self._total = 0, len(changed)
+        is_large = self._total > MOST_READ
+        if is_large and self._catalog.is_empty():
+            notes = sum(is_searchable(path) and not rules.hides(path) for path in changed.paths)
+            first_build.begin(self._catalog, notes)
         try:
-            if len(changed) > _MANY and self._start_writing():
-                self._apply_many(changed, rules, progress)
-            else:
+            with self._catalog.without_sql_indexes() if is_large else nullcontext():
                 for batch in changed.batches():
-                    self._apply_batch(batch, NgramFilter(), rules, progress, for_text=False)
+                    self._report(progress)
+                    self._apply_batch(batch, rules, progress)
+                    self._done += len(batch)
         finally:
             self._done = self._total = 0
+            if is_large:
+                self._catalog.release_memory()
+                give_back_memory()  # of this batch: 30 to 50 MB that small blocks would hold until the process ends
 
-    def _apply_many(self, changed: ChangedFiles, rules: Excludes, progress: Progress) -> None:
-        """Apply changes to so many files that they go to the text index at once. Needs the right to write it."""
-        is_rebuild = self._is_rebuild(len(changed))
-        points = commit_points(self._total) if is_rebuild else [self._total]
-        shown = shown_points(points)
-        notes = [path for path in sorted(changed.paths) if is_searchable(path) and not rules.hides(path)]
-        if len(points) > 1 and self._catalog.is_empty():
-            first_build.begin(self._catalog, len(notes))
-        is_writing = True
-        indexed = IndexedNotes()
-        try:
-            ngrams = self._ngram_filter(notes)
-            del notes
-            with self._catalog.without_sql_indexes() if is_rebuild else nullcontext():
-                for batch in changed.batches(points):
-                    rows = self._apply_batch(batch, ngrams, rules, progress, for_text=is_writing)
-                    for row, each, is_new in rows if is_writing else ():
-                        self._put(row, each.fields, is_new=is_new, adds_words=not is_rebuild)
-                        indexed.add(row)
-                    if is_writing and self._done in shown:
-                        is_last = self._done == self._total
-                        self._commit(indexed, [], is_rebuild=is_rebuild, is_last=is_last)
-                        indexed.clear()
-                        # If another process takes the right to write now, the other notes wait for the next flush.
-                        is_writing = is_last or self._text.start_writing()
-                    elif is_writing and self._done in points:
-                        give_back_memory()  # of the commit before: 20 MB
-                        self._text.save()
-        finally:
-            self._text.stop_writing()
-            give_back_memory()  # of this batch: 30 to 50 MB that small blocks would hold until the process ends
-            self._has_rebuilt |= is_rebuild
-
-    def _apply_batch(
-        self, batch: list[Change], ngrams: NgramFilter, rules: Excludes, progress: Progress, *, for_text: bool
-    ) -> list[tuple[FileRow, _Found, bool]]:
-        """Read files and write to the catalog what they hold. Return the notes that the text index lacks, as below."""
-        self._report(progress)
-        found = []
-        for change in batch:
+    def _apply_batch(self, batch: list[Change], rules: Excludes, progress: Progress) -> None:
+        """Read files and write to the catalog what they hold."""
+        records: list[Record] = []
+        touched: list[tuple[NoteStat, bool]] = []
+        for stat, known in batch:
             progress.check()
-            found.append(self._read(change, ngrams, hidden=rules.hides(change[0].path), for_text=for_text))
-        rows = self._write_to_catalog(found, batch)
-        self._done += len(batch)
-        return rows
-
-    def _read(self, change: Change, ngrams: NgramFilter, *, hidden: bool, for_text: bool) -> _Found:
-        """Read a changed file. A file that cannot be read gives nothing to write if the catalog says so already."""
-        stat, known = change
-        if not is_searchable(stat.path):
-            return _Found(Record(stat, is_note=False, hidden=hidden))
-        digest = known.digest if known is not None and known.hidden == hidden else None
-        note = NoteToRead(stat.path, stat.modified_ns, digest, for_text and not hidden)
-        content = read_note(self._files, note, ngrams)
-        if isinstance(content, str):
-            return _Found(None if digest == UNREAD else _unreadable(stat, content, hidden=hidden))
-        if content.facts is None:
-            return _Found(None, content.is_racy)
-        digest, is_racy, state, problem, facts, fields, *flags = content
-        record = Record(stat, is_note(stat.path), hidden, state, digest, is_racy, problem, facts, *flags)
-        return _Found(record, is_racy, fields)
-
-    def _write_to_catalog(self, found: list[_Found], batch: list[Change]) -> list[tuple[FileRow, _Found, bool]]:
-        """Write what was found. Return the notes the text index lacks, each with whether it is new there."""
-        touched = [
-            (stat, each.is_racy)
-            for (stat, known), each in zip(batch, found, strict=True)
-            if each.record is None and (known is None or (*stat[1:], each.is_racy) != known[:4])
-        ]
+            hidden = rules.hides(stat.path)
+            known_digest = known.digest if known is not None and known.hidden == hidden else None
+            record = read_note(self._files, stat, known_digest, hidden=hidden)
+            if record.digest != known_digest or not is_searchable(stat.path):
+                records.append(record)
+            elif known is not None and (*stat[1:], record.is_racy) != known[:4]:
+                touched.append((stat, record.is_racy))
         if touched:
             self._catalog.touch(touched)
-        new = [(each.record, each) for each in found if each.record is not None]
-        if not new:
-            return []
-        ids, first_new = self._catalog.store(record for record, _ in new)
-        return [
-            (
-                FileRow(note_id, record.stat, record.is_note, record.hidden, record.state, record.digest),
-                each,
-                note_id >= first_new,
-            )
-            for note_id, (record, each) in zip(ids, new, strict=True)
-            if record.state == PENDING
-        ]
+        if records:
+            self._catalog.store(records)
 
-    def _is_rebuild(self, count: int) -> bool:
-        """Tell whether so many changed notes hold most of the words there will be."""
-        return count > max(_MANY, _REBUILD_SHARE * count_notes(self._catalog, None))
+    # ------------------------------------------------------------------ the text index
 
-    def _start_writing(self) -> bool:
-        """Take the right to write the text index; False if another process or thread has it."""
-        return not self._is_committing and self._text.start_writing()
+    def lacks_many(self) -> bool:
+        """Tell whether the text index lacks so many notes that a search should not read them one by one."""
+        return self._catalog.count_pending(MOST_READ + 1) > MOST_READ
 
-    def _ngram_filter(self, paths: list[VaultPath]) -> NgramFilter:
-        """Return the n-gram filter of the text index, learned from these notes if there is none. Needs the right to write."""
+    @property
+    def is_flushing(self) -> bool:
+        """Whether a thread of this process is bringing the text index up to the catalog."""
+        return self._flushing.locked()
+
+    def flush(self, progress: Progress = NO_PROGRESS) -> bool:
+        """Bring the text index up to the catalog. Return False if another process or thread is writing it.
+
+        Other threads change the catalog meanwhile. Notes that they change keep their marks. What is committed when
+        ``progress`` stops it, or when the process is killed, is not read again.
+        """
+        if not self._flushing.acquire(blocking=False):
+            return False
+        try:
+            total = self._catalog.count_pending()
+            is_done = self._flush(total, progress)
+            if is_done:
+                first_build.end(self._catalog)
+            if total > MOST_READ:
+                self._catalog.release_memory()
+                give_back_memory()
+            return is_done
+        finally:
+            self._flushing.release()
+
+    def _flush(self, total: int, progress: Progress) -> bool:
+        gone = self._catalog.gone()
+        if not (total or gone):
+            return True
+        if not self._text.start_writing():
+            return False
+        try:
+            is_new = not self._text.search(MatchAll(), (), 0, 1).total
+            is_rebuild = total > max(MOST_READ, _REBUILD_SHARE * count_notes(self._catalog, None))
+            for note_id in gone:
+                self._text.remove(note_id)
+            ngrams = self._ngram_filter(total)
+            last = done = 0
+            for point in commit_points(total) if is_rebuild else [total]:
+                rows = self._catalog.pending_after(last, point - done)
+                for number, row in enumerate(rows):
+                    progress.check()
+                    if total > MOST_READ and number % _REPORT_EVERY == 0:
+                        progress.report(done + number, total, f"indexing: {done + number:,} of {total:,} notes")
+                    self._put(row, ngrams, is_new=is_new, adds_words=not is_rebuild)
+                last, done = rows[-1].id if rows else last, point
+                self._commit(rows, gone, is_rebuild=is_rebuild, is_last=done == total)
+                gone = []
+        finally:
+            self._text.stop_writing()
+        return True
+
+    def _ngram_filter(self, total: int) -> NgramFilter:
+        """Return the n-gram filter of the text index, learned from some notes if there is none. Needs the right to write."""
         ngrams = self._words.ngrams()
         if ngrams is None:
-            texts = (read_searchable(self._files, path) for path in paths[:: len(paths) // _SAMPLE + 1])
+            paths = self._catalog.some_pending(total // _SAMPLE + 1)
+            texts = (read_searchable(self._files, path) for path in paths)
             ngrams = self._words.learn_ngrams(folded_words(without_encoded(text)) for text in texts if text is not None)
         return ngrams
 
-    def _put(self, row: FileRow, fields: Fields | None, *, is_new: bool = False, adds_words: bool) -> None:
+    def _put(self, row: FileRow, ngrams: NgramFilter, *, is_new: bool, adds_words: bool) -> None:
         """Put a note into the text index and its words into the vocabulary; take it out if it is hidden or has no fields."""
-        if row.hidden or fields is None:
+        fields = None
+        if not row.hidden:
+            try:
+                fields = read_fields(self._files, row.stat.path, ngrams)
+            except VaultError as error:  # unreadable now: each later check tries it again
+                if row.digest != UNREAD:
+                    self._mark_unreadable(row, error.message)
+        if fields is None:
             self._text.remove(row.id)
             return
         document = TextDocument(row.id, *fields)
@@ -304,68 +285,24 @@ class IndexUpdater:
         if adds_words:
             self._words.add(document)
 
-    def flush(self, progress: Progress = NO_PROGRESS) -> bool:
-        """Bring the text index up to the catalog. Return False if another process or thread is writing it."""
-        with self.working(progress):
-            is_done = self._flush(progress)
-            if is_done:
-                first_build.end(self._catalog)
-            if self._has_rebuilt:  # not sooner: until the check of all files has ended, its lists are in memory
-                self._has_rebuilt = False
-                self._catalog.release_memory()
+    def _mark_unreadable(self, row: FileRow, problem: str) -> None:
+        with self.working(NO_PROGRESS):  # another thread may know better meanwhile
+            known = self._catalog.known(row.stat.path)
+            if known is not None and known[:3] == row.stat[1:] and known.digest == row.digest:
+                self._catalog.store([unreadable(row.stat, problem, hidden=row.hidden)])
+
+    def _commit(self, rows: list[FileRow], gone: list[int], *, is_rebuild: bool, is_last: bool) -> None:
+        """Commit the text index, and mark in the catalog what it has. ``is_rebuild``: read the whole vocabulary from it."""
+        self._text.commit()
+        if is_rebuild:
+            give_back_memory()
+            if is_last:
+                # Now: merging and reading all words at once would take twice the memory.
+                self._catalog.empty_caches()
+                self._text.stop_writing()
                 give_back_memory()
-            return is_done
-
-    def _flush(self, progress: Progress) -> bool:
-        rows = [row for row in self._catalog.not_indexed() if row.state == PENDING]
-        gone = self._catalog.gone()
-        if not (rows or gone):
-            return True
-        if not self._start_writing():
-            return False
-        try:
-            for note_id in gone:
-                self._text.remove(note_id)
-            is_rebuild = self._is_rebuild(len(rows))
-            ngrams = self._ngram_filter([row.stat.path for row in rows if not row.hidden])
-            for number, row in enumerate(rows):
-                progress.check()
-                # Without the known digest: the text index needs the fields even if the note has not changed.
-                note = NoteToRead(row.stat.path, row.stat.modified_ns, None, not row.hidden)
-                content = read_note(self._files, note, ngrams)
-                if isinstance(content, str):  # unreadable now: each later check tries it again
-                    self._catalog.store([_unreadable(row.stat, content, hidden=row.hidden)])
-                    rows[number] = row._replace(digest=UNREAD)
-                fields = None if isinstance(content, str) else content.fields
-                self._put(row, fields, adds_words=not is_rebuild)
-            self._commit(IndexedNotes(rows), gone, is_rebuild=is_rebuild, unlocks=True)
-        finally:
-            self._text.stop_writing()
-        return True
-
-    def _commit(
-        self,
-        indexed: IndexedNotes,
-        gone: list[int],
-        *,
-        is_rebuild: bool,
-        is_last: bool = True,
-        unlocks: bool = False,
-    ) -> None:
-        """Commit the text index. ``is_rebuild``: read the whole vocabulary from it. ``is_last``: no other commit follows soon.
-
-        ``unlocks``: let other threads work meanwhile. Notes that they change keep their marks in the catalog.
-        """
-        with self._unlocked() if unlocks else nullcontext():  # 20 ms, mostly waiting for the disk
-            self._text.commit()
-        if is_rebuild and is_last:
-            # Now: merging and reading all words at once would take twice the memory.
-            self._catalog.empty_caches()
-            give_back_memory()
-            self._text.stop_writing()
-            give_back_memory()
         with self._catalog.writing():
-            committed = self._catalog.mark_indexed(indexed, gone)
+            committed = self._catalog.mark_indexed(rows, gone)
             if is_rebuild:
                 self._words.replace_all(self._text.words)
             else:
@@ -382,7 +319,3 @@ def must_be_read(stat: NoteStat, known: KnownFile | None, rules: Excludes) -> bo
         or rules.hides(stat.path) != known.hidden
         or (known.digest == UNREAD and is_searchable(stat.path))  # permissions and clouds change no time
     )
-
-
-def _unreadable(stat: NoteStat, problem: str, *, hidden: bool) -> Record:
-    return Record(stat, is_note=is_note(stat.path), hidden=hidden, state=PENDING, problem=problem)
