@@ -24,7 +24,7 @@ from vaultwire.vault.index.store import changed_files, commit_schedule, updater
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.vocabulary_store import VocabularyStore
+from vaultwire.vault.index.store.index_folder import VocabularyStore
 
 where, backend = sys.argv[1:]
 (text,) = (one for one in stores.BACKENDS if one.__name__ == backend)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
 
-from vaultwire.vault.index.store.phrase_places import Place
 from vaultwire.vault.index.store.search_plan import (
     BODY,
     FIRST,
@@ -27,6 +26,7 @@ from vaultwire.vault.index.store.search_plan import (
     has_loose,
 )
 from vaultwire.vault.index.store.text_index import Ranking, TextDocument, TextHits, TextIndex
+from vaultwire.vault.index.store.vocabulary import Place
 from vaultwire.vault.search.text_forms import rarity
 
 MOST_TIMES = 3

@@ -22,12 +22,12 @@ from vaultwire.markdown.link_spans import link_spans
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.tag_spans import tag_spans
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.index.store import changed_files
-from vaultwire.vault.index.store.changed_files import ChangedFiles
-from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store import updater
+from vaultwire.vault.index.store.catalog import KnownFile, Record
 from vaultwire.vault.index.store.note_reader import read_fields, read_note
-from vaultwire.vault.index.store.schema import KnownFile, Record
 from vaultwire.vault.index.store.stored_index import StoredIndex
+from vaultwire.vault.index.store.tokenizer import NgramFilter
+from vaultwire.vault.index.store.updater import ChangedFiles
 from vaultwire.vault.links.sections import parse_structure, section_span
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, VaultPath
@@ -271,8 +271,8 @@ def test_what_waits_in_memory_to_be_written_down_is_bounded() -> None:
         number if number % 2 else None for number in range(len(sizes))
     ]
     for batch in batches:
-        assert 0 < len(batch) <= changed_files._BATCH
-        assert sum(stat.size for stat, _ in batch[:-1]) <= changed_files._BATCH_BYTES
+        assert 0 < len(batch) <= updater._BATCH
+        assert sum(stat.size for stat, _ in batch[:-1]) <= updater._BATCH_BYTES
     assert list(ChangedFiles().batches()) == []
     pictures = ChangedFiles()
     for number in range(9):

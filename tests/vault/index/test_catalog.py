@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.stores import open_stored
-from vaultwire.vault.index.store import catalog_queries, note_finder, summaries
-from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.note_finder import NoteNames
-from vaultwire.vault.index.store.schema import INDEXES, UNREAD, Facts, Record
+from vaultwire.vault.index.store import catalog_queries, summaries
+from vaultwire.vault.index.store.catalog import INDEXES, UNREAD, Catalog, Facts, Record
+from vaultwire.vault.index.store.catalog_queries import NoteNames
 from vaultwire.vault.index.store.updater import must_be_read
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter
 from vaultwire.vault.search.note_parts import is_searchable
@@ -183,8 +182,8 @@ def test_a_list_of_all_notes_is_read_from_an_index_in_its_order(
     catalog = _ExplainingCatalog()
     catalog.store(record_of(f"{number % 3}/{number % 4}.md") for number in range(12))
     catalog.scans.clear()
-    found = note_finder.find(catalog, NoteNames(), NoteFilter(sort=sort), None)
-    assert len(note_finder.to_notes(catalog, found.part(0, 12))) == 12
+    found = catalog_queries.find(catalog, NoteNames(), NoteFilter(sort=sort), None)
+    assert len(catalog_queries.to_notes(catalog, found.part(0, 12))) == 12
     if sort == "path":
         assert catalog_queries.notes(catalog, None).part(0, 12) == [note_id for note_id, _ in found.part(0, 12)]
     assert all("INDEX files_" in scan for scan in catalog.scans if scan.startswith("SCAN files"))

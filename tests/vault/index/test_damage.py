@@ -19,7 +19,7 @@ from support.memory_text import MemoryText
 from support.stores import BACKENDS, Backend, difference, open_stored
 from support.vaults import write_vault
 from vaultwire.vault.index.store import updater
-from vaultwire.vault.index.store.schema import INDEXES
+from vaultwire.vault.index.store.catalog import INDEXES
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.text_index import BrokenTextIndexError, TextIndex
 

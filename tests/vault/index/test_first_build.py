@@ -18,7 +18,7 @@ from support.vaults import vault_over, write_vault
 from vaultwire.tools.search import search_notes
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import Stopped
-from vaultwire.vault.index.store import changed_files, commit_schedule, first_build, freshness, updater
+from vaultwire.vault.index.store import catalog_queries, freshness, updater
 from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.search_plan import BODY, AnyWord
 from vaultwire.vault.index.store.stored_index import StoredIndex
@@ -44,10 +44,10 @@ WORDS = ["red", "green", "blue", "kiwi", "plum", "café", "日本"]
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat sixty notes as a large vault: they are committed in eight parts, the first of five notes."""
-    monkeypatch.setattr(commit_schedule, "_ONE_COMMIT", 20)
-    monkeypatch.setattr(commit_schedule, "_FIRST", 5)
+    monkeypatch.setattr(updater, "_ONE_COMMIT", 20)
+    monkeypatch.setattr(updater, "_FIRST", 5)
     monkeypatch.setattr(updater, "MOST_READ", 10)
-    monkeypatch.setattr(changed_files, "_BATCH", 3)
+    monkeypatch.setattr(updater, "_BATCH", 3)
     monkeypatch.setattr(freshness, "_PATIENCE_SECONDS", 0.0)
 
 
@@ -82,7 +82,7 @@ def test_commits_of_many_notes_are_a_multiple_of_eight_and_have_few_notes_each(
     notes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
-    points = commit_schedule.commit_points(notes)
+    points = updater.commit_points(notes)
     assert points[-1] == notes
     assert points == sorted(set(points))
     if notes > 800:
@@ -348,7 +348,7 @@ def test_a_vault_without_a_watch_loop_is_searched_whole(root: Path, tmp_path: Pa
 def test_a_small_vault_is_never_searched_in_part(
     build: Callable[..., Building], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commit_schedule, "_ONE_COMMIT", 1_000)
+    monkeypatch.setattr(updater, "_ONE_COMMIT", 1_000)
     building = build()
     assert building.files.reached.wait(PATIENCE)
     with pytest.raises(Stopped):
@@ -364,7 +364,7 @@ def test_a_build_that_was_cut_short_goes_on_where_it_was(
             if done > 30:
                 raise Stopped
 
-    monkeypatch.setattr(commit_schedule, "_ONE_COMMIT", one_commit)
+    monkeypatch.setattr(updater, "_ONE_COMMIT", one_commit)
     for path in root.rglob("*.md"):
         os.utime(path, (1_700_000_000, 1_700_000_000))  # a note that was just written would be read again
     _, index, _ = open_stored(root, tmp_path / "cache")
@@ -376,8 +376,8 @@ def test_a_build_that_was_cut_short_goes_on_where_it_was(
     assert sum(files.reads.values()) < NOTES  # those that the catalog lacked
     with pytest.raises(Stopped):
         index.search(parse_query("red"), None, 0, 0, Stops())
-    indexed = max(point for point in commit_schedule.commit_points(NOTES) if point <= 36)
-    assert first_build.indexed_so_far(index._fresh.parts.catalog) == IndexedSoFar(indexed, NOTES)
+    indexed = max(point for point in updater.commit_points(NOTES) if point <= 36)
+    assert catalog_queries.indexed_so_far(index._fresh.parts.catalog) == IndexedSoFar(indexed, NOTES)
     files = HeldFiles(str(root))
     _, again, _ = open_stored(root, tmp_path / "cache", files=files)
     again.search(parse_query("red"), None, 0, 0, NO_PROGRESS)
@@ -385,7 +385,7 @@ def test_a_build_that_was_cut_short_goes_on_where_it_was(
     assert set(files.reads.values()) == {1}
     found = search(again, "red")
     assert (found.so_far, found.total) == (None, NOTES)
-    assert first_build.indexed_so_far(again._fresh.parts.catalog) is None
+    assert catalog_queries.indexed_so_far(again._fresh.parts.catalog) is None
 
 
 # ---------------------------------------------------------------------- what a model sees

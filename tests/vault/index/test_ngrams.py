@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from support.stores import BACKENDS, Backend, open_stored
 from support.vaults import write_vault
-from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.search_plan import (
     ABSENT_NGRAMS,
     AllOf,
@@ -21,6 +20,7 @@ from vaultwire.vault.index.store.search_plan import (
     make_plan,
 )
 from vaultwire.vault.index.store.stored_index import StoredIndex
+from vaultwire.vault.index.store.tokenizer import NgramFilter
 from vaultwire.vault.index.store.vocabulary import Vocabulary
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath

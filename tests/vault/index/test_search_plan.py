@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.search_plan import Planned, Vocabularies, make_plan
+from vaultwire.vault.index.store.tokenizer import NgramFilter
 from vaultwire.vault.index.store.vocabulary import Vocabulary
 from vaultwire.vault.search.query import parse_query
 

@@ -8,8 +8,7 @@ from typing import Protocol, TypeAlias
 
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.vault.index.rows import Rows
-from vaultwire.vault.index.survey import Survey
+from vaultwire.vault.index.rows import Rows, Survey
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.listed import Listed, PathKeys
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter

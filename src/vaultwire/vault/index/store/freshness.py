@@ -17,7 +17,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import Changes, Unwatchable, Watch
 from vaultwire.vault.errors import Stopped, VaultError
 from vaultwire.vault.index.port import OnChange
-from vaultwire.vault.index.store import first_build
+from vaultwire.vault.index.store import catalog_queries
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.index_folder import IndexFolder, IndexParts, is_broken
 from vaultwire.vault.index.store.updater import IndexUpdater
@@ -156,7 +156,7 @@ class Freshness:
             if not (self._updater.lacks_many() or (self._updater.is_flushing and not self.is_watched)):
                 return
             progress.check()
-            so_far = first_build.indexed_so_far(self.parts.catalog)
+            so_far = catalog_queries.indexed_so_far(self.parts.catalog)
             if so_far is not None:
                 progress.report(*so_far, f"indexing: {so_far.indexed:,} of {so_far.notes:,} notes")
             self._closing.wait(_POLL_SECONDS)
@@ -170,22 +170,22 @@ class Freshness:
     @property
     def lacks_changes(self) -> bool:
         """Whether many changes are not in the index yet, beside those of a first build."""
-        is_built = not first_build.is_under_way(self.parts.catalog)
+        is_built = not catalog_queries.is_under_way(self.parts.catalog)
         return bool(self.queued) or (is_built and self._updater.lacks_many())
 
     def can_answer_in_part(self) -> bool:
         """Tell whether a search can be answered before the first build has ended, or before many changes are applied."""
         catalog = self.parts.catalog
-        if first_build.is_under_way(catalog):
+        if catalog_queries.is_under_way(catalog):
             # Without a watch loop the call builds the index itself, and nobody else would finish that.
-            return self._has_watch_loop and first_build.has_some(catalog)
+            return self._has_watch_loop and catalog_queries.has_some(catalog)
         return self._is_checked and self.is_watched
 
     def building(self) -> str:
         """Say how far the first build is, nothing once it has ended."""
         with suppress(sqlite3.Error):  # what is broken is for the next question to find out
             what = "text" if self._is_checked else "names, links and properties"
-            so_far = first_build.indexed_so_far(self.parts.catalog, has_text=self._is_checked)
+            so_far = catalog_queries.indexed_so_far(self.parts.catalog, has_text=self._is_checked)
             if so_far is not None:
                 return f"(Indexed the {what} of {so_far.indexed:,} of {so_far.notes:,} notes so far.)"
         return ""

@@ -14,16 +14,15 @@ from typing import TypeVar
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.port import Misfits, OnChange, Resolve
-from vaultwire.vault.index.store import catalog_queries, note_finder, summaries, suspects
+from vaultwire.vault.index.store import catalog_queries, summaries
 from vaultwire.vault.index.store.catalog import Catalog
+from vaultwire.vault.index.store.catalog_queries import NoteNames
 from vaultwire.vault.index.store.freshness import Freshness, Opened, Patience
 from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.link_graph_builder import GraphKeeper
-from vaultwire.vault.index.store.note_finder import NoteNames
-from vaultwire.vault.index.store.remembered import Answers
-from vaultwire.vault.index.store.row_queries import StoredRows
+from vaultwire.vault.index.store.row_queries import Answers, StoredRows
 from vaultwire.vault.index.store.searching import Lacks, Page, Searches
-from vaultwire.vault.index.store.surveying import StoredSurvey
+from vaultwire.vault.index.store.summaries import StoredSurvey
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.listed import Listed, PathKeys
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter
@@ -127,8 +126,8 @@ class StoredIndex:
 
     def find(self, wanted: NoteFilter, folder: VaultPath | None, progress: Progress) -> Listed[NamedNote]:
         """See the port."""
-        find = partial(note_finder.find, names=self._names, wanted=wanted, folder=folder)
-        return self._answers.listed((wanted, folder), find, note_finder.to_notes, progress)
+        find = partial(catalog_queries.find, names=self._names, wanted=wanted, folder=folder)
+        return self._answers.listed((wanted, folder), find, catalog_queries.to_notes, progress)
 
     def properties(self, name: str, folder: VaultPath | None, progress: Progress) -> list[PropertyKinds]:
         """See the port."""
@@ -155,8 +154,8 @@ class StoredIndex:
     def suspects(self, folder: VaultPath | None, misfits: Misfits, progress: Progress) -> tuple[PathKeys, array[int]]:
         """See the port."""
         graph = self.link_graph(progress)
-        lost_parts = self._answers.remember("lost parts", suspects.with_lost_parts, (), progress)
-        return self._ask(lambda catalog: suspects.suspects(catalog, graph, lost_parts, folder, misfits), progress)
+        lost_parts = self._answers.remember("lost parts", summaries.with_lost_parts, (), progress)
+        return self._ask(lambda catalog: summaries.suspects(catalog, graph, lost_parts, folder, misfits), progress)
 
     def paths(self, progress: Progress) -> list[VaultPath]:
         """See the port."""

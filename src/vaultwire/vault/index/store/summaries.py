@@ -1,28 +1,39 @@
-"""Summaries of a vault from its catalog: properties and their values, tasks, statistics."""
+"""Summaries of a vault from its catalog: properties and their values, tasks, statistics; notes that may have faults."""
 
 from __future__ import annotations
 
 import json
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from vaultwire.markdown.inline import line_tags, read_inline
 from vaultwire.markdown.parse import has_tag
 from vaultwire.markdown.task_fields import first_fields
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.catalog_queries import below
-from vaultwire.vault.index.store.note_finder import from_stored
-from vaultwire.vault.index.store.schema import IN_LIST, IS_ASCII, KIND, UNREAD
-from vaultwire.vault.listed import ItemKeys, Keys, LineKeys
+from vaultwire.vault.disk.paths import CANVAS_SUFFIX, fold, is_note, stem
+from vaultwire.vault.index.port import Misfits
+from vaultwire.vault.index.rows import FolderFiles, SharedWords
+from vaultwire.vault.index.store.catalog import IN_LIST, IS_ASCII, KIND, UNREAD, Catalog
+from vaultwire.vault.index.store.catalog_queries import below, count_notes, from_stored, targets
+from vaultwire.vault.index.store.row_queries import Answers, Ask
+from vaultwire.vault.index.store.search_plan import BODY
+from vaultwire.vault.index.store.text_index import TextIndex
+from vaultwire.vault.index.store.tokenizer import is_break, words_of
+from vaultwire.vault.link_graph import LinkGraph
+from vaultwire.vault.links.link_resolver import linkpath_of
+from vaultwire.vault.links.sections import parts_of
+from vaultwire.vault.listed import BETWEEN_PATHS, ItemKeys, Keys, LineKeys, PathKeys
 from vaultwire.vault.search.filters import TaskFilter, scalar_texts
 from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
 from vaultwire.vault.value_types import (
     FileKind,
     FolderSize,
+    NoteStat,
     Problem,
+    Progress,
     PropertyKinds,
     TaskPlace,
     ValueUse,
@@ -237,3 +248,185 @@ def _attachments(catalog: Catalog) -> list[FileKind]:
         kinds[extension] = files + 1, bytes_so_far + size
     found = [FileKind(extension, *counts) for extension, counts in kinds.items()]
     return sorted(found, key=lambda kind: (-kind.files, kind.extension))
+
+
+# Answers about many notes at once, from the catalog and the text index. Implements ``vault.index.rows.Survey``.
+
+# Shorter words are rarely about anything; single characters of scripts without spaces are not.
+_LEAST_LETTERS = 3
+# A word in more notes than these is not rare: a tenth of the vault, but never many hundreds.
+_RARE_SHARE, _FEW, _MANY = 10, 5, 200
+# So many of the rarest words are enough, and this much of a very long note.
+_MOST_WORDS = 60
+_MOST_TEXT = 200_000
+
+
+class StoredSurvey:
+    """For what each answer is see the port."""
+
+    def __init__(self, ask: Ask, answers: Answers, text: Callable[[], TextIndex]) -> None:
+        """``text`` returns the text index, brought up to date."""
+        self._ask = ask
+        self._answers = answers
+        self._text = text
+
+    def folders(self, folder: VaultPath | None, progress: Progress) -> list[FolderFiles]:
+        """See the port."""
+        return self._answers.remember("folders", _folders, (folder,), progress)
+
+    def shared_words(self, path: VaultPath, text: str, progress: Progress) -> SharedWords:
+        """See the port."""
+        return self._ask(
+            partial(_shared_words, text_index=self._text, path=path, text=text, progress=progress), progress, text=True
+        )
+
+    def notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
+        """See the port."""
+        return self._ask(partial(_notes, folder=folder), progress)
+
+    def names(self, progress: Progress) -> list[tuple[str, VaultPath]]:
+        """See the port."""
+        return self._ask(_names, progress)
+
+    def same_content(self, progress: Progress) -> list[list[NoteStat]]:
+        """See the port."""
+        return self._answers.remember("same content", _same_content, (), progress)
+
+
+def _folders(catalog: Catalog, folder: VaultPath | None) -> list[FolderFiles]:
+    condition, values = below(folder)
+    rows = catalog.rows(
+        f"SELECT folder, sum(is_note), sum(NOT is_note) FROM files WHERE NOT hidden AND {condition}"
+        " GROUP BY folder ORDER BY folder",
+        values,
+    )
+    return [FolderFiles(*row) for row in rows]
+
+
+def _notes(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]:
+    condition, values = below(folder)
+    rows = catalog.rows(
+        f"SELECT path, size, modified, stamp FROM files WHERE is_note AND NOT hidden AND {condition} ORDER BY path",
+        values,
+    )
+    return [NoteStat(*row) for row in rows]
+
+
+def _names(catalog: Catalog) -> list[tuple[str, VaultPath]]:
+    names = [(stem(path), VaultPath(path)) for (path,) in catalog.rows("SELECT path FROM files WHERE NOT hidden")]
+    aliases = catalog.rows("SELECT spelling, path FROM aliases JOIN files ON id = note WHERE NOT hidden")
+    return [*names, *((alias, VaultPath(path)) for alias, path in aliases)]
+
+
+def _shared_words(
+    catalog: Catalog, text_index: Callable[[], TextIndex], path: VaultPath, text: str, progress: Progress
+) -> SharedWords:
+    index = text_index()
+    total = count_notes(catalog, None)
+    most = max(_FEW, min(total // _RARE_SHARE, _MANY))
+    words = {word for word in words_of(fold_case(text[:_MOST_TEXT])) if _says_something(word)}
+    holders = index.holders(BODY, sorted(words), most + 1)
+    progress.check()
+    rarest = sorted(((len(ids), word) for word, ids in holders.items() if len(ids) > 1))[:_MOST_WORDS]
+    ids = sorted({note_id for _, word in rarest for note_id in holders[word]})
+    rows = catalog.rows(
+        f"SELECT id, path, size, modified, stamp FROM files WHERE is_note AND NOT hidden AND id {IN_LIST}",
+        [json.dumps(ids)],
+    )
+    stats = {note_id: NoteStat(*stat) for note_id, *stat in rows if stat[0] != path}
+    found = []
+    for _, word in rarest:
+        paths = sorted(stats[note_id].path for note_id in holders[word] if note_id in stats)
+        if paths:
+            found.append((word, paths))
+    return SharedWords(found, {stat.path: stat for stat in stats.values()}, total)
+
+
+def _says_something(word: str) -> bool:
+    return len(word) >= _LEAST_LETTERS and not is_break(word) and not word.isdecimal()
+
+
+def _same_content(catalog: Catalog) -> list[list[NoteStat]]:
+    visible = f"is_note AND NOT hidden AND digest <> {UNREAD} AND size > 0"
+    rows = catalog.rows(
+        f"SELECT digest, path, size, modified, stamp FROM files WHERE {visible} AND digest IN"
+        f" (SELECT digest FROM files WHERE {visible} GROUP BY digest HAVING count(*) > 1) ORDER BY path"
+    )
+    groups: dict[tuple[int, int], list[NoteStat]] = {}
+    for digest, *stat in rows:
+        groups.setdefault((digest, stat[1]), []).append(NoteStat(*stat))
+    return [group for group in groups.values() if len(group) > 1]
+
+
+# Which files may have faults, by what the catalog and the link graph know: the others need not be read to check a vault.
+#
+# What a fault is decides ``vault.links.checks``. Every file with a fault is among these; most of these have one.
+
+# The links of so many notes are followed at a time: little memory for 100,000 notes.
+_BATCH = 5000
+
+
+def with_lost_parts(catalog: Catalog) -> array[int]:
+    """Return the ids of the notes with a link to a heading or block that the note it leads to does not have."""
+    lost: set[int] = set()
+    for first in range(0, catalog.rows("SELECT ifnull(max(id), 0) FROM files")[0][0] + 1, _BATCH):
+        links = catalog.rows(
+            "SELECT note, path, links.name, linktext FROM links JOIN files ON id = note"
+            " WHERE note BETWEEN ? AND ? AND instr(linktext, '#') AND NOT hidden",
+            (first, first + _BATCH - 1),
+        )
+        leads_to = targets(catalog, {name for _, _, name, _ in links})
+        asked: dict[VaultPath, dict[str, list[int]]] = {}  # by note, then by the part of it, who links there
+        for note_id, path, _, linktext in links:
+            target = leads_to.resolve(path, linkpath_of(linktext))
+            if target is not None and is_note(target):
+                subpath = linktext.partition("#")[2]
+                asked.setdefault(target, {}).setdefault(subpath, []).append(note_id)
+        rows = catalog.rows(
+            f"SELECT path, headings, block_ids FROM files LEFT JOIN outlines ON note = id WHERE path {IN_LIST}",
+            (json.dumps([*asked]),),
+        )
+        for target, headings, block_ids in rows:
+            parts = parts_of(target, json.loads(headings or "[]"), json.loads(block_ids or "[]"))
+            for subpath, note_ids in asked[target].items():
+                if not parts.has(subpath):
+                    lost.update(note_ids)
+    return array("L", sorted(lost))
+
+
+def suspects(
+    catalog: Catalog, graph: LinkGraph, lost_parts: array[int], folder: VaultPath | None, misfits: Misfits
+) -> tuple[PathKeys, array[int]]:
+    """Return every note and canvas below the folder, in path order, and the numbers of those that may have a fault.
+
+    ``lost_parts``: the ids that ``with_lost_parts`` returned.
+    """
+    condition, values = below(folder)
+    canvas = f"(NOT is_note AND name GLOB '*{CANVAS_SUFFIX}')"
+    ((joined,),) = catalog.rows(
+        f"SELECT group_concat(path, '{BETWEEN_PATHS}') FROM (SELECT path FROM files"
+        f" WHERE ({canvas} OR (is_note AND NOT hidden)) AND {condition} ORDER BY path)",
+        values,
+    )
+    checked = PathKeys(joined)
+    suspected = graph.with_lost_links()
+    suspected.update(
+        path
+        for (path,) in catalog.rows(
+            f"SELECT path FROM files WHERE (suspect OR problem IS NOT NULL OR {canvas} OR (is_note AND digest = {UNREAD})"
+            f" OR id {IN_LIST}) AND {condition}",
+            [json.dumps([*lost_parts]), *values],
+        )
+    )
+    for name, is_misfit in misfits.items():
+        rows = catalog.rows("SELECT DISTINCT value FROM properties WHERE name = ?", (name,))
+        wrong = [value for (value,) in rows if is_misfit(from_stored(value))]
+        suspected.update(
+            path
+            for (path,) in catalog.rows(
+                f"SELECT path FROM files WHERE id IN (SELECT note FROM properties WHERE name = ? AND value {IN_LIST})",
+                (name, json.dumps(wrong)),
+            )
+        )
+    paths = checked.part(0, len(checked))
+    return checked, array("L", [number for number, path in enumerate(paths) if path in suspected])

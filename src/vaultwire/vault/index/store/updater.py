@@ -11,28 +11,100 @@ the work.
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from typing import TypeAlias
 
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.disk.walk import ListedNames
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store import first_build
-from vaultwire.vault.index.store.allocator import give_back_memory
+from vaultwire.vault.index.store import catalog_queries
+from vaultwire.vault.index.store.catalog import UNREAD, FileRow, KnownFile, Record
 from vaultwire.vault.index.store.catalog_queries import count_notes
-from vaultwire.vault.index.store.changed_files import Change, ChangedFiles
-from vaultwire.vault.index.store.commit_schedule import commit_points
-from vaultwire.vault.index.store.encoded import without_encoded
 from vaultwire.vault.index.store.index_folder import IndexParts
-from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.note_reader import read_fields, read_note, unreadable
-from vaultwire.vault.index.store.schema import UNREAD, FileRow, KnownFile, Record
 from vaultwire.vault.index.store.search_plan import MatchAll
-from vaultwire.vault.index.store.text_index import TextDocument
-from vaultwire.vault.index.store.tokenizer import folded_words
+from vaultwire.vault.index.store.text_index import TextDocument, give_back_memory
+from vaultwire.vault.index.store.tokenizer import NgramFilter, folded_words, without_encoded
 from vaultwire.vault.search.note_parts import is_searchable, read_searchable
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
+
+# When the text index commits while many notes are put into it. Pure.
+#
+# Each commit writes what is in memory into a segment of its own, so the number of notes between two commits bounds the memory.
+# But a search takes three times as long in eight segments as in one. tantivy merges eight segments of similar size into one
+# (its ``LogMergePolicy``; all segments of up to 10,000 notes count as similar). So there are eight commits, or a multiple.
+
+# So many segments are merged into one.
+_MERGED = 8
+# So many notes take 17 MB in the writer's memory, with 3 KB of text each. It must stay below 10,000: see the head.
+_MAX_NOTES = 5_000
+# So few notes are indexed at once: eight commits of 20 ms would take longer than what they save after a kill.
+_ONE_COMMIT = 800
+# Searches can have the first notes soon.
+_FIRST = 2_000
+
+
+def commit_points(notes: int) -> list[int]:
+    """Return after how many notes each commit comes. The last one comes after all of them."""
+    if notes <= _ONE_COMMIT:
+        return [notes]
+    commits = _MERGED * -(-notes // (_MERGED * _MAX_NOTES))
+    first = min(_FIRST, notes // commits)
+    return [first + (notes - first) * number // (commits - 1) for number in range(commits)]
+
+
+# The files that the index updater has to read, in little memory: 16 MB for 100,000, where a tuple for each takes 37 MB.
+
+# Files in one transaction: other writers wait 0.1 s at most, and what was read takes 5 MB.
+_BATCH = 250
+# Bytes of notes in one transaction: what was read waits in memory, up to 150 bytes for each byte of a note.
+_BATCH_BYTES = 2_000_000
+
+Change: TypeAlias = tuple[NoteStat, KnownFile | None]
+"""A file as it is now, and what the catalog knows of it."""
+
+
+class ChangedFiles:
+    """New and changed files, each with what the catalog knows of it."""
+
+    def __init__(self) -> None:
+        self.paths: list[VaultPath] = []
+        self._numbers = array("q")  # size, time and stamp of each
+        self._known: dict[VaultPath, KnownFile] = {}
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def add(self, stat: NoteStat, known: KnownFile | None) -> None:
+        """Add a file."""
+        self.paths.append(stat.path)
+        self._numbers.extend(stat[1:])
+        if known is not None:
+            self._known[stat.path] = known
+
+    def batches(self) -> Iterator[list[Change]]:
+        """Yield all of them in path order, in parts, each for one transaction.
+
+        In path order, because search shows notes of equal rank in the order in which they were indexed.
+        """
+        batch: list[Change] = []
+        size = 0
+        last = len(self)
+        places = sorted(range(last), key=self.paths.__getitem__, reverse=True)
+        for number in range(1, last + 1):
+            place = places.pop()
+            path = self.paths[place]
+            stat = NoteStat(path, *self._numbers[3 * place : 3 * place + 3])
+            batch.append((stat, self._known.get(path)))
+            size += stat.size if is_note(path) else 0
+            if len(batch) == _BATCH or size > _BATCH_BYTES or number == last:
+                yield batch
+                batch, size = [], 0
+
 
 # Searches do not read more notes than this themselves: they wait for the text index.
 MOST_READ = 200
@@ -170,7 +242,7 @@ class IndexUpdater:
         is_large = self._total > MOST_READ
         if is_large and self._catalog.is_empty():
             notes = sum(is_searchable(path) and not rules.hides(path) for path in changed.paths)
-            first_build.begin(self._catalog, notes)
+            catalog_queries.begin(self._catalog, notes)
         try:
             with self._catalog.without_sql_indexes() if is_large else nullcontext():
                 for batch in changed.batches():
@@ -224,7 +296,7 @@ class IndexUpdater:
             total = self._catalog.count_pending()
             is_done = self._flush(total, progress)
             if is_done:
-                first_build.end(self._catalog)
+                catalog_queries.end(self._catalog)
             if total > MOST_READ:
                 self._catalog.release_memory()
                 give_back_memory()
