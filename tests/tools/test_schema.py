@@ -106,6 +106,9 @@ def test_a_tool_is_described_by_its_hints_and_docstring() -> None:
             "openWorldHint": False,
         },
         "timeClass": "search",
+        "category": "other",
+        "listed": "more",
+        "module": __name__,
     }
 
 

@@ -264,14 +264,15 @@ class Overview:
     ) -> Listed[SimilarNotes]:
         """Return the notes below ``folder`` that may be one note twice, the surest first.
 
-        ``by_name``: of the same bytes, or by their names. ``by_text``: of nearly the same text; that reads every note. See
+        ``by_name``: of the same bytes, or by their names. ``by_text``: of nearly the same text; that reads every note that
+        has changed since the last time. See
         ``insights.similar``.
         """
         from vaultwire.vault.insights import similar  # noqa: PLC0415 - rarely needed
 
         place = locate_folder(self._files, folder)
         stats = self._index.survey.notes(place, progress)
-        alike = similar.similar_content(self._files, stats, progress) if by_text else []
+        alike = similar.similar_content(self._files, stats, self._bench.sketches, progress) if by_text else []
         if not by_name:
             return listed(alike)
         shown = {stat.path for stat in stats}

@@ -135,7 +135,7 @@ def test_nothing_hidden_or_excluded_is_similar(tmp_path: Path) -> None:
         assert len(found_in(root, by_text=by_text)) == (1 if by_text else 2)
 
 
-def test_comparing_texts_reads_each_note_once_and_can_be_stopped(
+def test_comparing_texts_reads_each_note_once_until_it_changes_and_can_be_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = write(tmp_path, **{f"n{number}": sentences(number, 9) for number in range(50)})
@@ -151,12 +151,18 @@ def test_comparing_texts_reads_each_note_once_and_can_be_stopped(
     monkeypatch.setattr(Files, "read", counted)
     assert vault.overview.similar_notes("", by_name=False).all() == []
     assert sorted(read) == sorted(f"n{number}.md" for number in range(50))
+    read.clear()
+    (root / "n7.md").write_text((root / "n8.md").read_text())
+    (group,) = vault.overview.similar_notes("", by_name=False).all()
+    assert group.notes == ["n7.md", "n8.md"]
+    assert {*read} == {"n7.md", "n8.md"}  # one that has changed, and a pair that is compared whole
 
     class Gone(NoProgress):
         def check(self) -> None:
-            if len(read) > 60:
+            if len(read) > 10:
                 raise Stopped
 
+    read.clear()
     with pytest.raises(Stopped):
-        vault.overview.similar_notes("", Gone(), by_name=False)
-    assert len(read) < 70
+        open_vault(root).overview.similar_notes("", Gone(), by_name=False)
+    assert len(read) < 20

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -42,7 +43,7 @@ from vaultwire.vault.holding.words import named
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.plans.context import BOM, PlanContext
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
-from vaultwire.vault.value_types import Confirmation, Progress, VaultPath
+from vaultwire.vault.value_types import Confirmation, NoteStat, Progress, VaultPath
 
 # Which changes a person must agree to first, and what the question says. Not how it is asked: see ``Progress.confirm``.
 
@@ -324,6 +325,7 @@ class Workbench:
         self.max_attachment_bytes = max_attachment_bytes
         self.holding = Holding(changes, os.path.join(changes.folder, "review"), files)
         self.base_results: RememberedResults[Any] = RememberedResults()
+        self.sketches: dict[VaultPath, tuple[NoteStat, array[int]]] = {}  # of the texts of notes (``insights.similar``)
         self.caller = Caller()
         self._read_first = read_first
         self.review: ReviewRules | None = None  # which changes the person wants to see first

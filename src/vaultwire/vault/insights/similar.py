@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from math import log
@@ -54,6 +55,12 @@ _SIMILAR = 0.75
 _NUMBER_BITS = 24
 # Notes whose runs are in memory while pairs are compared.
 _MOST_TEXTS = 500
+# Sketches that are kept: 60 MB. A vault with more notes is read again each time.
+_MOST_SKETCHES = 200_000
+
+
+Sketches: TypeAlias = "dict[VaultPath, tuple[NoteStat, array[int]]]"
+"""What stands for the text of each note: its lowest hashes, and the stat of the note when they were made."""
 
 
 class SimilarNotes(NamedTuple):
@@ -98,16 +105,24 @@ def same_content(groups: Iterable[Sequence[NoteStat]]) -> list[SimilarNotes]:
     return [SimilarNotes("same content", sorted(stat.path for stat in group), 100) for group in groups]
 
 
-def similar_content(files: Files, stats: Sequence[NoteStat], progress: Progress) -> list[SimilarNotes]:
-    """Return the notes that share most of their words in the same order, the most alike first. Reads every note.
+def similar_content(
+    files: Files, stats: Sequence[NoteStat], sketches: Sketches, progress: Progress
+) -> list[SimilarNotes]:
+    """Return the notes that share most of their words in the same order, the most alike first.
+
+    Reads every note of which ``sketches`` has none, or one from before it changed, and puts it there.
 
     Notes of less than twelve words are left out. A pair is found if three of four words of both stand in runs of three that
     both have.
     """
     marks: list[int] = []
     for number, stat in enumerate(reporting(progress, stats, "compared")):
-        sketch = sorted(set(_runs(files, stat.path)))[:_SKETCH]
-        marks += [mark << _NUMBER_BITS | number for mark in sketch]
+        known = sketches.get(stat.path)
+        if known is None or known[0] != stat:
+            known = sketches[stat.path] = stat, array("q", sorted(set(_runs(files, stat.path)))[:_SKETCH])
+        marks += [mark << _NUMBER_BITS | number for mark in known[1]]
+    if len(sketches) > _MOST_SKETCHES:
+        sketches.clear()
     marks.sort()
     pairs: dict[tuple[int, int], float] = {}
     texts: dict[int, list[int]] = {}
