@@ -20,7 +20,7 @@ import os, signal, sys
 from pathlib import Path
 from support import stores
 from support.vaults import write_vault
-from vaultwire.vault.index.store import changed_files, commit_schedule, updater
+from vaultwire.vault.index.store import updater
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.index.store.catalog import Catalog
@@ -28,8 +28,8 @@ from vaultwire.vault.index.store.index_folder import VocabularyStore
 
 where, backend = sys.argv[1:]
 (text,) = (one for one in stores.BACKENDS if one.__name__ == backend)
-changed_files._BATCH = updater.MOST_READ = 2  # several batches of few notes
-commit_schedule._ONE_COMMIT, commit_schedule._FIRST, commit_schedule._MERGED = 3, 1, 3  # and several commits
+updater._BATCH = updater.MOST_READ = 2  # several batches of few notes
+updater._ONE_COMMIT, updater._FIRST, updater._MERGED = 3, 1, 3  # and several commits
 STEPS = [
     (Catalog, "_create create_sql_indexes store touch forget mark_indexed add_words set_meta"),
     (VocabularyStore, "store replace_all"),

@@ -19,7 +19,7 @@ CHILD = r"""
 import io, os, signal, sys
 from pathlib import Path
 from support.vaults import open_vault, write_vault
-from vaultwire.vault.disk import atomic_rename
+from vaultwire.vault.disk import file_operations
 
 where, literal, operation, hard_links = sys.argv[1:]
 STEPS = ["open", "fsync", "write", "replace", "link", "unlink", "chmod", "fchown", "mkdir", "rename", "close", "rmdir"]
@@ -48,12 +48,12 @@ for step in range(200):
                 counted(name, steps)
         # The system's own renames, which Python has no name for, are steps too. Without hard links there are none of them
         # either: the plainest file system there is.
-        own = atomic_rename.system_rename() if hard_links == "yes" else None
+        own = file_operations.system_rename() if hard_links == "yes" else None
         def rename(*args):
             if next(steps) == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
             return own(*args)
-        atomic_rename.system_rename = lambda: rename if own else None
+        file_operations.system_rename = lambda: rename if own else None
         # Writing itself is a step too: half of the bytes, then the end.
         real_fdopen = os.fdopen
         def fdopen(*args, **kwargs):

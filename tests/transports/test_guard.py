@@ -431,10 +431,11 @@ def test_a_call_that_takes_its_time_is_no_client_that_does(impatient: Serving, t
     body = json.dumps({"arguments": {"fifo": str(fifo)}}).encode()
     head = b"POST /bridge/v1/tools/wait/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
     with impatient.connect() as waiting:
-        waiting.sendall(before + head + body)
+        waiting.sendall(before)
         answer = b""
         while before and not answer.endswith(b'{"status":"ok"}'):
             answer += waiting.recv(65536)
+        waiting.sendall(head + body)
         pipe = os.open(fifo, os.O_WRONLY)
         for _ in range(2):  # others that came later are let go meanwhile
             with impatient.connect() as later:

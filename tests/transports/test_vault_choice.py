@@ -21,7 +21,8 @@ READ = (
 AS_NOBODY = """
 import os, sys
 from vaultwire import app, cli
-from vaultwire.obsidian import vault_selection, known_vaults
+from vaultwire.cli import terminal
+from vaultwire.obsidian import known_vaults
 if os.geteuid() == 0:
     os.setuid(65534)
 sys.exit(cli.main(sys.argv[1:]))

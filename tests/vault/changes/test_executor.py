@@ -302,16 +302,16 @@ def test_what_somebody_has_changed_since_a_kill_is_left_and_named(root: Path, ch
 import os, signal, sys
 from pathlib import Path
 from support.killing import open_changes, path
-from vaultwire.vault.disk import atomic_rename
+from vaultwire.vault.disk import file_operations
 from vaultwire.vault.changes.change import Move, Write
 files, changes = open_changes(Path(sys.argv[1]), Path(sys.argv[2]))
-real = atomic_rename.system_rename() or (lambda source, target, _: os.replace(source, target) or 0)
+real = file_operations.system_rename() or (lambda source, target, _: os.replace(source, target) or 0)
 def rename(source, target, is_exchange):
     number = real(source, target, is_exchange)
     if target.endswith("B.md"):
         os.kill(os.getpid(), signal.SIGKILL)
     return number
-atomic_rename.system_rename = lambda: rename
+file_operations.system_rename = lambda: rename
 with changes.locked():
     changes.execute([
         Write(path("A.md"), b"a\\n", b"a2\\n"), Write(path("B.md"), b"b\\n", b"b2\\n"), Move(path("Folder"), path("Other"))
