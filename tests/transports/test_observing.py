@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import signal
 import socket
@@ -50,10 +51,15 @@ def test_calls_at_once_are_told_apart(vault: Path) -> None:
     crashes = b"[%s]" % b",".join(CRASH.replace(b'"id": 1', b'"id": %d' % number) for number in range(5))
     with stage(vault, "--log-json") as server:
         # On one connection, one behind the other: what goes on beside must not lend its id.
-        body = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(crashes), crashes)
-        answers = server.send(body * 3 + b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n").decode()
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+        ids = []
+        for method, path, body in (*[("POST", "/mcp", crashes)] * 3, ("GET", "/health", None)):
+            connection.request(method, path, body)
+            response = connection.getresponse()
+            response.read()
+            ids.append(response.headers["x-request-id"])
+        connection.close()
         _, _, log = server.end(signal.SIGTERM)
-    ids = [line.split(": ")[1] for line in answers.splitlines() if line.startswith("x-request-id")]
     crashed = [line["id"] for line in lines_of(log) if line["event"] == "crash"]
     assert len(set(ids)) == 4
     assert crashed == [each for each in ids[:3] for _ in range(5)]

@@ -18,7 +18,7 @@ from support.vaults import write_vault
 from support.wire import Server
 from vaultwire.transports.stdio import MAX_FRAME_BYTES
 
-STAGE_SERVER = Path(__file__).parents[1] / "support" / "stage_server.py"
+TESTS = Path(__file__).parents[1]
 PATIENCE = 60.0
 STOP_SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -36,9 +36,14 @@ def server(vault: Path) -> Iterator[Server]:
         yield started
 
 
+def stage_server(vault: Path, *options: str) -> Server:
+    command = [sys.executable, "-m", "support.stage_server"]
+    return Server(vault, *options, command=command, PYTHONPATH=str(TESTS))
+
+
 @pytest.fixture
 def stage(vault: Path) -> Iterator[Server]:
-    with Server(vault, command=[sys.executable, str(STAGE_SERVER)]) as started:
+    with stage_server(vault) as started:
         started.open("2025-11-25")
         yield started
 
@@ -117,8 +122,7 @@ def test_a_stop_signal_ends_an_idle_server_well(server: Server, number: signal.S
 @pytest.mark.parametrize("number", STOP_SIGNALS)
 def test_a_stop_signal_that_does_not_interrupt_the_wait_for_input_is_heard(vault: Path, number: signal.Signals) -> None:
     # As one that comes just before the wait begins: without a wake-up it would be heard with the next input only.
-    command = [sys.executable, str(STAGE_SERVER)]
-    with Server(vault, "--signals-elsewhere", command=command) as server:
+    with stage_server(vault, "--signals-elsewhere") as server:
         server.open("2025-11-25")
         server.process.send_signal(number)
         assert server.process.wait(PATIENCE) == 0
