@@ -29,7 +29,7 @@ class ServiceThread:
         self._service = service
         self._ready = threading.Event()
         self._stop: Callable[[], None] = lambda: None
-        self._thread = threading.Thread(target=self._serve, args=(endpoints, limits))
+        self._thread = threading.Thread(target=self._serve, args=(endpoints, limits), daemon=True)
         self._thread.start()
         assert self._ready.wait(PATIENCE)
 

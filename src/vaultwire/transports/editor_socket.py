@@ -247,9 +247,9 @@ class EditorSocket:
         """Forget a client."""
         peer = self._peers[socket]
         assert peer is not None
-        self._bridge.leave(peer)
         if socket.is_dead:
             self._log("Removing dead connection")
+        self._bridge.leave(peer)
         self._log("Client disconnected")
 
     def _to_text(self, message: dict[str, Any]) -> str:
