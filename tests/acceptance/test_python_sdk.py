@@ -152,7 +152,7 @@ def test_progress_reaches_the_client(server: StdioServerParameters | str, mode: 
             await client.call_tool("search_notes", {"query": "/f.x/"}, progress_callback=note)
 
     anyio.run(converse)
-    # Progress never stands still, so the search's own is not told behind that of the first look over the vault. Once the text
+    # Progress never stands still, so the search's own is not told behind that of the first scan of the vault. Once the text
     # index is there, it leaves out the note that has no f.
     assert came in ([(0, 2, "0 of 2 notes")], [(0, 1, "0 of 1 notes")], [(0, 2, "indexing: 0 of 2 files")])
 

@@ -443,7 +443,7 @@ def _add_connect(parser: argparse.ArgumentParser) -> None:
 @command(
     "connect",
     SERVERS,
-    "connect an MCP client to a vaultwire server on another computer",
+    "connect an MCP client to a running vaultwire serve, here or on another computer",
     "vaultwire connect https://notes.example.org --key-file ~/notes.key",
     options=_add_connect,
 )

@@ -152,8 +152,7 @@ class Server:
 
     def _start(self, endpoint: Endpoint, accepted: socket.socket, peer: Any) -> None:
         accepted.setblocking(False)
-        if accepted.family != getattr(socket, "AF_UNIX", None):
-            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection = Connection(self, endpoint, address_of(peer))
         connection.is_refused = not self._slots.enter(connection)
         if connection.is_refused and endpoint.tls is not None:  # a TLS handshake costs more than a new attempt
@@ -250,10 +249,8 @@ def most_connections(wanted: int) -> int:
     return wanted if soft == resource.RLIM_INFINITY else max(1, min(wanted, soft // 2))
 
 
-def address_of(peer: Any) -> str:
+def address_of(peer: tuple[Any, ...]) -> str:
     """Return where a client is, from its socket's address. Addresses that one client can choose from count as one."""
-    if not isinstance(peer, tuple):  # a socket in the file system
-        return LOCAL
     address = ipaddress.ip_address(peer[0].partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         mapped = address.ipv4_mapped
