@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from copy import copy
 
 from vaultwire.vault.disk.paths import fold, is_note
-from vaultwire.vault.index.store.catalog import IN_LIST, Catalog
-from vaultwire.vault.index.store.catalog_queries import targets
+from vaultwire.vault.index.catalog import IN_LIST, Catalog
+from vaultwire.vault.index.catalog_queries import targets
 from vaultwire.vault.link_graph import PAIR_SHIFT, LinkGraph
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
 from vaultwire.vault.value_types import Progress, VaultPath
