@@ -15,7 +15,7 @@ from vaultwire.bases.row import FileFacts, LinkFact
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.rows import ResolveLink, RowFile, Rows
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.links.link_resolver import linkpath_of
