@@ -419,7 +419,7 @@ class Bases:
         if CachedExcludes(self._files.root, self._settings).get().hides(path):
             return [_IS_EXCLUDED]
         now = _in_zone(self._now())
-        rows = self._index.rows.checked(progress)
+        rows = self._index.rows(progress)
         types = self._settings.get().property_types
         note = NoteToBe(path, text, now.timestamp() * 1000)
         host = HostWithNote(self._index, rows, self._files, types, progress, note)
