@@ -51,7 +51,7 @@ def test_the_page_names_every_tool_and_argument() -> None:
 def test_a_tool_says_what_it_is() -> None:
     for description in CATALOG:
         seen = {"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
-        ours = {"timeClass", "category", "listed", "module", "sameAs", "also", "rare", "plain"}
+        ours = {"timeClass", "category", "listed", "module", "sameAs", "also", "rare", "plain", "structured"}
         assert seen | {"timeClass", "category", "listed", "module"} <= set(description) <= seen | ours
         assert {*description.get("rare", ())} <= description["inputSchema"]["properties"].keys()
         assert description["title"]

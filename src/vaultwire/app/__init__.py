@@ -22,7 +22,7 @@ from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import APPS
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
-from vaultwire.toolkit.catalog import WEB, Choice, Toolset, former_name_hint
+from vaultwire.toolkit.catalog import PROFILES, WEB, Choice, Toolset, former_name_hint
 from vaultwire.tools.instructions import instructions
 from vaultwire.trust.limits import CONTRACT_RATES, USUAL_RATES, ClientLimits
 from vaultwire.trust.policy import Policy
@@ -155,10 +155,14 @@ def make_handlers(config: Config) -> Handlers:
     loaded = load_policy(config)
     policy = make_policy(config, loaded)
     choice = _choice(config, policy)
-    toolset = Toolset(
-        lambda: [each for each in load_descriptions(config, loaded) if choice.has(each["name"])],
-        tool_loader(config, policy),
-    )
+    is_contract = DIALECTS[config.dialect].is_contract
+
+    def descriptions() -> list[Description]:
+        declared = [each for each in load_descriptions(config, loaded) if choice.has(each["name"])]
+        # A contract has its own words for what these do.
+        return [each for each in declared if not (is_contract and each["listed"] in PROFILES)]
+
+    toolset = Toolset(descriptions, tool_loader(config, policy))
     openers: dict[str, Callable[[], Vault]] = {
         name: partial(open_vault, config.for_vault(name), [other for other in config.vaults if other != name], loaded)
         for name in config.vaults
@@ -190,7 +194,7 @@ def _choice(config: Config, policy: Policy | None = None) -> Choice:
     """Return which tools this run has, and which of them are listed."""
     limits = config.limits
     without = limits.without_tools if policy is None or policy.hosts else (*limits.without_tools, WEB)
-    return Choice(limits.size, limits.with_tools, without)
+    return Choice(limits.size, limits.with_tools, without, limits.profile)
 
 
 def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Description]) -> None:

@@ -19,7 +19,7 @@ from vaultwire.config import (
     audit_file,
 )
 from vaultwire.protocol.dialects import DIALECTS
-from vaultwire.toolkit.catalog import SIZES, STANDARD_SIZE
+from vaultwire.toolkit.catalog import PROFILES, SIZES, STANDARD_SIZE
 from vaultwire.trust.limits import ClientLimits, read_rate, read_seconds
 
 TYPE_CHECKING = False
@@ -166,6 +166,11 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
         default=STANDARD_SIZE,
         help="tools to list: core (a few, and one to find the others), standard, all",
     )
+    group.add_argument(
+        "--profile",
+        choices=tuple(PROFILES),
+        help="also list the tools for this kind of client, whatever name clients give themselves: chatgpt (search and fetch)",
+    )
     for option, text in (("--tool", "also list this tool"), ("--no-tool", "neither list nor run this tool")):
         group.add_argument(
             option, action="append", default=[], metavar="NAME", help=f"{text}; may be given more than once"
@@ -200,7 +205,7 @@ def read_limits(options: argparse.Namespace) -> ClientLimits | None:
     asked.most_characters = options.max_answer
     if options.max_answer is not None and options.max_answer < 1:
         raise ConfigError(f"--max-answer takes a number of characters such as 100000, got {options.max_answer}")
-    asked.size = options.tools
+    asked.size, asked.profile = options.tools, options.profile
     asked.with_tools, asked.without_tools = _names(options.tool), _names(options.no_tool)
     asked.hosts = tuple(map(str.lower, options.allow_web))
     for host in asked.hosts:

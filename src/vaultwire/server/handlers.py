@@ -23,7 +23,7 @@ from vaultwire.server.results import (
 from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Listening, Subscriptions, watch
 from vaultwire.server.vaults import Vaults
 from vaultwire.server.workers import Job
-from vaultwire.toolkit.catalog import MORE, former_name_hint, work_of
+from vaultwire.toolkit.catalog import MORE, PROFILES, former_name_hint, work_of
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
@@ -78,7 +78,7 @@ class Handlers:
         *,
         subscriptions: Subscriptions | None = None,
         middleware: Middleware | None = None,
-        lists: Callable[..., bool] = lambda _, **__: True,
+        lists: Callable[..., bool] = lambda *_, **__: True,
         read_guide: Callable[[], str] = str,
     ) -> None:
         """``open_vault`` is called once, when a call first needs the vault; for named vaults it is a table of such functions.
@@ -197,7 +197,7 @@ class Handlers:
     def _listed(self, peer: Peer, dialect: Dialect) -> list[dict[str, Any]]:
         """Return the tools that ``tools/list`` shows to the client."""
         offered, known = self.offered(peer), self.toolset.descriptions
-        listed = [each for each in offered if self._lists(each, is_contract=dialect.is_contract)]
+        listed = [each for each in offered if self._lists(each, peer.name, is_contract=dialect.is_contract)]
         if len(listed) == len(offered):  # there are no more
             listed = [each for each in listed if each["name"] != MORE]
         return [each for each in listed if dialect.lists(each["name"], known)]
@@ -272,7 +272,7 @@ class Handlers:
         named = self.describe(wanted) if isinstance(wanted, str) else None
         peer = request.peer
         is_allowed = self._policy.allows({"readOnlyHint": True}, MORE, peer.name, peer.authority)
-        if given is None or named is None or named["name"] == MORE or not is_allowed:
+        if given is None or named is None or named["name"] == MORE or named["listed"] in PROFILES or not is_allowed:
             return
         inner = given.get("arguments") or {}
         if isinstance(inner, dict):

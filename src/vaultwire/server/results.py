@@ -91,7 +91,11 @@ class Wording:
         result: JsonObject = {"content": [*map(_text, texts), *more]}
         if self._dialect.results == BARE:
             return Result(result | {"isError": False})
-        if self._dialect.structured and self._revision.tool_output and "outputSchema" in description:
+        if (
+            (self._dialect.structured or description.get("structured"))
+            and self._revision.tool_output
+            and "outputSchema" in description
+        ):
             result["structuredContent"] = data
         result["isError"] = False
         meta = result["_meta"] = self._meta()
@@ -175,6 +179,8 @@ def _to_lean(description: Mapping[str, Any], revision: Revision) -> JsonObject:
     lean: JsonObject = {"title": description["title"]} if revision.tool_output else {}
     lean["description"] = lean_text(description["description"])
     lean["inputSchema"] = lean_schema(description)
+    if revision.tool_output and description.get("structured"):
+        lean["outputSchema"] = description["outputSchema"]
     if revision.tool_annotations:
         lean["annotations"] = lean_hints(description["annotations"])
     return lean

@@ -212,13 +212,14 @@ def tool(  # noqa: PLR0913 - all that is said of a tool is said here, by name
     *,
     title: str,
     category: Category = "other",
-    listed: Literal["core", "standard", "optional", "more", "named"] = "more",
+    listed: Literal["core", "standard", "optional", "more", "named", "chatgpt"] = "more",
     time_class: TimeClass = "file",
     read_only: bool = False,
     destructive: bool = False,
     idempotent: bool = False,
     open_world: bool = False,
     same_as: str = "",
+    structured: bool = False,
     also: Sequence[Also] = (),
     rare: Sequence[str] = (),
     plain: Sequence[str] = (),
@@ -226,11 +227,11 @@ def tool(  # noqa: PLR0913 - all that is said of a tool is said here, by name
     """Declare a function ``(vault, progress, /, arguments…) -> Outcome`` as a tool.
 
     ``listed``: in the "core" set, in the "standard" set, wherever the server has it ("optional"), told of by ``more_tools``
-    ("more"), or only named there, because others do all that it does ("named"). The flags become MCP's annotations:
-    ``read_only`` changes nothing, ``destructive`` may lose text, ``idempotent`` has no further effect when repeated,
-    ``open_world`` reaches beyond the vault. ``same_as``: the tool that does the same job under another name. ``rare``:
-    arguments that are taken and not listed. ``plain``: arguments whose name says to a model what their description says to a
-    reader of the page.
+    ("more"), only named there, because others do all that it does ("named"), or only to one kind of client (a profile).
+    The flags become MCP's annotations: ``read_only`` changes nothing, ``destructive`` may lose text, ``idempotent`` has no
+    further effect when repeated, ``open_world`` reaches beyond the vault. ``same_as``: the tool that does the same job under
+    another name. ``structured``: every client gets the data besides the text. ``rare``: arguments that are taken and not
+    listed. ``plain``: arguments whose name says to a model what their description says to a reader of the page.
     """
     annotations = {
         "readOnlyHint": read_only,
@@ -240,6 +241,7 @@ def tool(  # noqa: PLR0913 - all that is said of a tool is said here, by name
     }
     declared: Description = {"timeClass": time_class, "category": category, "listed": listed}
     declared |= {"sameAs": same_as} if same_as else {}
+    declared |= {"structured": True} if structured else {}
     declared |= {"also": [list(each) for each in also]} if also else {}
     declared |= {"rare": list(rare)} if rare else {}
     declared |= {"plain": list(plain)} if plain else {}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from vaultwire.toolkit.catalog import MORE, former_name_hint
+from vaultwire.toolkit.catalog import MORE, PROFILES, former_name_hint
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Client, Open, Outcome, tool
 from vaultwire.vault.errors import VaultError
@@ -88,7 +88,8 @@ def more_tools(
         arguments: Its arguments.
     """
     # A call that names a tool does not come here: the server runs that tool in its place.
-    offered, listed = client.tools(), client.listed()
+    offered = [each for each in client.tools() if each["listed"] not in PROFILES]
+    listed = client.listed()
     if tool:
         hits = _search([each for each in offered if each["name"] != MORE], tool.replace("_", " "))[:5]
         names = "\n".join(_to_text(_to_found(each)) for each in hits)

@@ -47,7 +47,8 @@ class ClientLimits:
 
     ``audit``: the file of the log; ``strict``: what cannot be logged is refused. ``rates``: calls a minute, by the names of
     this module; None for the default ones. ``seconds``: by time class. ``most_characters``: of an answer. ``size``: the
-    set of listed tools; ``with_tools``: listed in addition; ``without_tools``: removed. ``hosts``: tools may connect to them.
+    set of listed tools; ``profile``: the kind of client that all are taken for; ``with_tools``: listed in addition;
+    ``without_tools``: removed. ``hosts``: tools may connect to them.
     ``attachments_from``: where the files for attachments may come from: absolute paths of folders, and hosts after ``https://``.
     """
 
@@ -57,6 +58,7 @@ class ClientLimits:
     seconds = SECONDS_BY_TIME_CLASS
     most_characters: int | None = None
     size = "standard"
+    profile: str | None = None
     with_tools: tuple[str, ...] = ()
     without_tools: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
@@ -86,6 +88,8 @@ class ClientLimits:
             options += ["--max-answer", str(self.most_characters)]
         if self.size != "standard":
             options += ["--tools", self.size]
+        if self.profile is not None:
+            options += ["--profile", self.profile]
         for option, names in (
             ("--tool", self.with_tools),
             ("--no-tool", self.without_tools),
