@@ -183,9 +183,9 @@ def test_a_list_of_all_notes_is_read_from_an_index_in_its_order(
     catalog.store(record_of(f"{number % 3}/{number % 4}.md") for number in range(12))
     catalog.scans.clear()
     found = catalog_queries.find(catalog, NoteNames(), NoteFilter(sort=sort), None)
-    assert len(catalog_queries.to_notes(catalog, found.part(0, 12))) == 12
+    assert len(catalog_queries.to_notes(catalog, found[0:12])) == 12
     if sort == "path":
-        assert catalog_queries.notes(catalog, None).part(0, 12) == [note_id for note_id, _ in found.part(0, 12)]
+        assert [*catalog_queries.notes(catalog, None)] == [note_id for note_id, _ in found[0:12]]
     assert all("INDEX files_" in scan for scan in catalog.scans if scan.startswith("SCAN files"))
     assert not [each for each in catalog.sorts if "ORDER BY" in each]
     catalog.close()
@@ -211,9 +211,9 @@ def test_a_list_of_tasks_reads_no_row_of_a_task_before_its_page(is_done: bool) -
     assert catalog.sorts == []
     lines = [4] if is_done else [3, 9]
     assert len(found) == 3 * len(lines)
-    places = [(task.path, task.line) for task in summaries.to_tasks(catalog, found.part(0, len(found)))]
+    places = [(task.path, task.line) for task in summaries.to_tasks(catalog, found[0 : len(found)])]
     assert places == [(f"{name}.md", line) for name in (0, 3, 4) for line in lines]
-    assert found.part(1, 2) == found.part(0, len(found))[1:2]
+    assert found[1:2] == found[0 : len(found)][1:2]
     catalog.close()
 
 
