@@ -13,7 +13,7 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from vaultwire.markdown.parsed_note import Link
+from vaultwire.markdown.parsed_note import Link, Task
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.index.catalog import IN_LIST, INDEXED, UNREAD, Catalog
@@ -152,6 +152,15 @@ def tags_of(catalog: Catalog, ids: Sequence[int]) -> dict[int, list[str]]:
     for note_id, tag in catalog.rows(of_notes, [json.dumps([*ids])]):
         tags.setdefault(note_id, []).append(tag)
     return tags
+
+
+def tasks_of(catalog: Catalog, ids: Sequence[int]) -> dict[int, list[Task]]:
+    """Return the tasks of each of these notes that has some."""
+    tasks: dict[int, list[Task]] = {}
+    of_notes = f"SELECT note, mark, text, line FROM tasks WHERE note {IN_LIST} ORDER BY note, line"
+    for note_id, *task in catalog.rows(of_notes, [json.dumps([*ids])]):
+        tasks.setdefault(note_id, []).append(Task(*task))
+    return tasks
 
 
 def notes_with(catalog: Catalog, tag: str, name: str) -> tuple[list[VaultPath], list[VaultPath]]:

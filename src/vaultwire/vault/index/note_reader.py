@@ -30,6 +30,7 @@ from vaultwire.vault.links.faults import may_have_faults
 from vaultwire.vault.links.link_resolver import link_name
 from vaultwire.vault.search.filters import EMPTY_VALUES, scalars_as_texts
 from vaultwire.vault.search.note_parts import is_searchable, parse_searchable, searchable_text
+from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
 from vaultwire.vault.value_types import NoteStat, VaultPath
 
 # Turns a parsed note into rows of the catalog's tables. Pure. ``catalog`` puts the note's id before each row.
@@ -99,15 +100,16 @@ def _outline(parsed: ParsedNote) -> list[tuple[str, str]]:
     return [(_to_json(headings), _to_json(names))] if headings or names else []
 
 
-def _tasks(parsed: ParsedNote) -> list[tuple[int, str, str, str, bool]]:
-    """Return line, mark, heading above and text of each task, and whether it is open."""
+def _tasks(parsed: ParsedNote) -> list[tuple[int, str, str, str, str, bool]]:
+    """Return line, mark, heading above, text and plain text of each task, and whether it is open."""
     rows = []
     headings = iter(parsed.headings)
     above, following = "", next(headings, None)
     for task in parsed.tasks:
         while following is not None and following.line < task.line:
             above, following = following.text, next(headings, None)
-        rows.append((task.line, task.mark, above, task.text, not task.mark.strip()))
+        plain = strip_diacritics(fold_case(task.text))
+        rows.append((task.line, task.mark, above, task.text, plain, not task.mark.strip()))
     return rows
 
 

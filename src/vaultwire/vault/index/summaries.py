@@ -13,7 +13,7 @@ from vaultwire.markdown.parse import has_tag
 from vaultwire.markdown.task_fields import first_fields
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import CANVAS_SUFFIX, fold, is_note, stem
-from vaultwire.vault.index.catalog import IN_LIST, IS_ASCII, KIND, UNREAD, Catalog
+from vaultwire.vault.index.catalog import IN_LIST, KIND, UNREAD, Catalog
 from vaultwire.vault.index.catalog_queries import below, count_notes, from_stored, targets
 from vaultwire.vault.index.search_plan import BODY
 from vaultwire.vault.index.text_index import TextIndex
@@ -135,10 +135,9 @@ def tasks(catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: 
     if tag and path is None:  # ``tagged`` lacks hidden notes, and one note needs no index
         tests.append("note IN (SELECT note FROM tagged WHERE tag = ?)")
         values.append(fold(tag))
-    for part in (text, f"#{tag.lower()}" if tag else ""):
-        if part and part.isascii():
-            # SQLite folds the case of ASCII only; tasks with other characters are compared below.
-            tests.append(f"(instr(lower(tasks.text), ?) OR NOT {IS_ASCII.format('tasks.text')})")
+    for part in (text, strip_diacritics(fold_case(f"#{tag}")) if tag else ""):
+        if part:
+            tests.append("instr(tasks.plain, ?)")
             values.append(part)
     if wanted.has_due:
         tests.append(_MAY_HAVE_DATE)
@@ -147,8 +146,9 @@ def tasks(catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: 
         f" WHERE {' AND '.join(tests)} ORDER BY path, line",
         values,
     )
-    held = [row for row in rows if _holds(row[2], tag, text)] if tag or text else rows
-    return _by_due(held, wanted)
+    if tag:
+        rows = [row for row in rows if has_tag(line_tags(read_inline(row[2])[0]), tag)]
+    return _by_due(rows, wanted)
 
 
 def _by_due(rows: list[tuple[int, int, str]], wanted: TaskFilter) -> list[tuple[int, int]]:
@@ -195,12 +195,6 @@ def to_tasks(catalog: Catalog, page: Sequence[tuple[int, int]]) -> list[TaskPlac
     )
     found = {(note_id, task[1]): TaskPlace(*task) for note_id, *task in rows}
     return [found[place] for place in page if place in found]
-
-
-def _holds(task: str, tag: str, text: str) -> bool:
-    return (not tag or has_tag(line_tags(read_inline(task)[0]), tag)) and (
-        not text or text in strip_diacritics(fold_case(task))
-    )
 
 
 # ---------------------------------------------------------------------- statistics
