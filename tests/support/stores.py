@@ -9,11 +9,12 @@ from typing import Any
 
 from support.memory_text import MemoryText
 from support.vaults import vault_over
+from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.days import parse_days
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.index_folder import IndexFolder
-from vaultwire.vault.index.text_index import TextIndex
+from vaultwire.vault.index.text_index import NoteFacts, TextIndex
 from vaultwire.vault.search.filters import NoteFilterText, parse_note_filter, property_types
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
@@ -52,6 +53,14 @@ QUERIES = [
     ],
     *["content:a", "match-case:Pear", "/r.d/", "-(red -apple)", "long"],
 ]
+
+
+def note_facts(text: str) -> NoteFacts:
+    """What the catalog knows of a note of this text, as the text index gets it."""
+    parsed = parse_note(text)
+    headings = [heading.text for heading in parsed.headings]
+    properties = parsed.frontmatter
+    return NoteFacts(properties.texts("aliases"), headings, parsed.tags, [*properties.values], bool(parsed.tasks))
 
 
 def open_stored(

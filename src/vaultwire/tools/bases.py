@@ -22,7 +22,7 @@ from vaultwire.vault.base_queries.running import BaseResult, BaseSource, Explana
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.editing.revising import GivenProperty
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.listed import ItemKeys, Listed
+from vaultwire.vault.listed import Listed
 from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
@@ -150,9 +150,7 @@ def _failed_cells(result: BaseResult, rows: Sequence[ResultRow]) -> list[str]:
 
 
 def _rows(result: BaseResult) -> Listed[ResultRow]:
-    return Listed(
-        ItemKeys(range(len(result.rows))), lambda numbers, progress: made_rows(result, numbers, progress), result
-    )
+    return Listed(range(len(result.rows)), lambda numbers, progress: made_rows(result, numbers, progress), result)
 
 
 def _data(result: BaseResult, rows: Sequence[ResultRow], host: Host, total: int) -> QueriedBase:

@@ -6,10 +6,10 @@ the first note is the same for every limit. A bounded number of notes is read.
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from vaultwire.vault.index.index import Index
+from vaultwire.vault.links.likeness import nearest
 from vaultwire.vault.search.filters import NoteFilter
 from vaultwire.vault.search.languages import LANGUAGES, Language
 from vaultwire.vault.search.note_parts import searchable_name
@@ -35,8 +35,8 @@ _LEAST_ALONE = 0.25
 # Notes with so much of the words, by weight, come before others, whatever their scores are: a long note has high scores for
 # words that tell little.
 _GOOD_SHARE = 0.7
-# Names: how many are told, how similar they must be, and how many words may be one.
-_NAMES, _LEAST_SIMILAR, _MOST_NAME_WORDS = 3, 0.75, 6
+# Names: how many are told, and how many words may be one.
+_NAMES, _MOST_NAME_WORDS = 3, 6
 
 
 class SearchHelp(NamedTuple):
@@ -110,17 +110,14 @@ class PartialSearches:
             return []
         typed = fold_case(" ".join(word.text for word in plain.words))
         named = self._index.find(NoteFilter(name=typed), self._folder, self._progress).page(0, _NAMES, self._progress)
-        return [note.stat.path for note in named if _is_similar(typed, fold_case(searchable_name(note.stat.path)))]
+        paths = {fold_case(searchable_name(note.stat.path)): note.stat.path for note in named}
+        return [paths[name] for name in nearest(typed, paths, _NAMES)]
 
 
 def rank(ranked: tuple[Hit, float]) -> tuple[bool, float, str]:
     """Return the place of a note by its score and the share, by weight, that its words have of those asked for."""
     hit, share = ranked
     return share < _GOOD_SHARE, -hit.score * share, hit.path
-
-
-def _is_similar(typed: str, name: str) -> bool:
-    return SequenceMatcher(None, typed, name).ratio() >= _LEAST_SIMILAR
 
 
 # Candidates: notes with some of the words, and notes with all of them.

@@ -12,7 +12,8 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_base, is_canvas, is_note, parse_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.index.index import Index
-from vaultwire.vault.links.checks import Checked, Checks, Suspects
+from vaultwire.vault.index.summaries import Suspects
+from vaultwire.vault.links.checks import Checked, Checks
 from vaultwire.vault.links.faults import BASE_PROBLEM, BROKEN_BASE, EMPTY_VIEW, UNREADABLE, Finding
 from vaultwire.vault.links.note_lookup import locate, locate_folder
 from vaultwire.vault.value_types import Progress, VaultPath
@@ -63,7 +64,7 @@ class Checking:
 
     def many(self, suspects: AllSuspects, offset: int, limit: int, progress: Progress) -> Checked:
         """Check files from number ``offset`` on, until there are ``limit`` findings. See ``Checks.many``."""
-        notes = len(suspects.notes.paths)
+        notes = suspects.notes.total
         total = notes + len(suspects.bases)
         found: list[tuple[VaultPath, list[Finding]]] = []
         if offset < notes:

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.listed import BETWEEN_PATHS, ItemKeys, Listed, PairedKeys, PathKeys
+from vaultwire.vault.listed import Listed, Pairs
 from vaultwire.vault.value_types import Progress, VaultPath
 
 Direction: TypeAlias = Literal["both", "out", "in"]
@@ -135,9 +135,7 @@ class LinkGraph:
         levels = self._levels(self._number(path), direction, progress)
         for distance, level in enumerate(itertools.islice(levels, depth), start=1):
             found += [(distance, number, level[number]) for number in self._sorted(level)]
-        keys = ItemKeys(found)
-        keys.size += self.size  # they keep it
-        return Listed(keys, lambda part, _: [self._neighbour(*each) for each in part], path)
+        return Listed(found, lambda part, _: [self._neighbour(*each) for each in part], path, size=self.size)
 
     def path_between(
         self, start: VaultPath, end: VaultPath, direction: Direction, progress: Progress
@@ -163,15 +161,15 @@ class LinkGraph:
         steps = enumerate(itertools.pairwise(way), start=1)
         return [self._neighbour(distance, number, via) for distance, (via, number) in steps]
 
-    def orphans(self) -> PathKeys:
+    def orphans(self) -> list[VaultPath]:
         """Return the notes that no other note links to, in path order."""
         return self._notes_without(self._into)
 
-    def dead_ends(self) -> PathKeys:
+    def dead_ends(self) -> list[VaultPath]:
         """Return the notes that link to no other note or attachment, in path order."""
         return self._notes_without(self._out)
 
-    def hubs(self) -> PairedKeys:
+    def hubs(self) -> Pairs[VaultPath]:
         """Return the notes that others link to, each with their number, the most linked first, ties in path order."""
         counts = Counter(_firsts(self._into))
         ranked = sorted(
@@ -179,8 +177,7 @@ class LinkGraph:
             key=counts.__getitem__,
             reverse=True,
         )
-        paths = PathKeys(BETWEEN_PATHS.join([self._paths[number] for number in ranked]))
-        return PairedKeys(paths, array("l", [counts[number] for number in ranked]))
+        return Pairs([*map(self._path, ranked)], array("L", map(counts.__getitem__, ranked)))
 
     def unresolved(self) -> list[Unresolved]:
         """Return the names that links ask for and no file has, the most frequent first, ties in the order of the names."""
@@ -273,10 +270,9 @@ class LinkGraph:
         direction: Direction = "both" if out and into else "out" if out else "in"
         return Neighbour(self._path(number), distance, self._path(via), direction)
 
-    def _notes_without(self, pairs: array[int]) -> PathKeys:
+    def _notes_without(self, pairs: array[int]) -> list[VaultPath]:
         with_some = set(_firsts(pairs))
-        found = [self._paths[number] for number in self._order if self._notes[number] and number not in with_some]
-        return PathKeys(BETWEEN_PATHS.join(found))
+        return [self._path(number) for number in self._order if self._notes[number] and number not in with_some]
 
 
 def _firsts(pairs: array[int]) -> memoryview:

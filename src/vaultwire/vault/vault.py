@@ -32,7 +32,7 @@ from vaultwire.vault.links.note_lookup import (
     subpath_of,
 )
 from vaultwire.vault.links.sections import line_count, line_span, parse_structure, section_span
-from vaultwire.vault.listed import ItemKeys, Listed
+from vaultwire.vault.listed import Listed
 from vaultwire.vault.overview import Overview
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.search.questions import without_sentence_marks
@@ -323,7 +323,7 @@ class Vault:
         """Return the links to the file that ``name`` means, with their lines. Their ``facts`` are the file's path."""
         path, links = self.incoming(name, progress)
         files = self._files
-        return Listed(ItemKeys(links), lambda part, _: backlinks(files, part), path)
+        return Listed(links, lambda part, _: backlinks(files, part), path)
 
     def links_lost(self, name: str, progress: Progress = NO_PROGRESS) -> list[tuple[VaultPath, int]]:
         """Return note and line of every link that leads nowhere once the file that ``name`` means is gone."""

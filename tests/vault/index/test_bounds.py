@@ -16,7 +16,7 @@ import pytest
 
 from support.costs import costs_of
 from support.shapes import NOTES, of_bytes
-from support.stores import open_stored
+from support.stores import note_facts, open_stored
 from vaultwire.markdown import offsets
 from vaultwire.markdown.link_spans import link_spans
 from vaultwire.markdown.parse import parse_note
@@ -26,6 +26,7 @@ from vaultwire.vault.index import updater
 from vaultwire.vault.index.catalog import KnownFile, Record
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.note_reader import read_fields, read_note
+from vaultwire.vault.index.text_index import NoteFacts
 from vaultwire.vault.index.tokenizer import NgramFilter
 from vaultwire.vault.index.updater import ChangedFiles
 from vaultwire.vault.links.sections import parse_structure, section_span
@@ -59,9 +60,10 @@ def test_a_note_of_any_shape_costs_in_proportion_to_its_length(tmp_path: Path, n
         data = of_bytes(NOTES[name], size)
         sizes.append(len(data))
         (tmp_path / path).write_bytes(data)
+        known = note_facts(data.decode("utf-8", "replace"))
 
-        def read(path: VaultPath = path) -> Record:
-            read_fields(files, path, NgramFilter("a e i"))
+        def read(path: VaultPath = path, facts: NoteFacts = known) -> Record:
+            read_fields(files, path, facts, NgramFilter("a e i"))
             return read_note(files, NoteStat(path, 0, 0, 0), None, hidden=False)
 
         reading = read()

@@ -162,7 +162,10 @@ class _ExplainingCatalog(Catalog):
 
 def test_properties_tasks_and_links_are_counted_when_notes_are_written_not_when_somebody_asks() -> None:
     catalog = _ExplainingCatalog()
-    colour, tasks = (0, "colour", "Colour", '"red"', None), [(3, " ", "", "pick", True), (4, "x", "", "sow", False)]
+    colour, tasks = (
+        (0, "colour", "Colour", '"red"', None),
+        [(3, " ", "", "pick", "pick", True), (4, "x", "", "sow", "sow", False)],
+    )
     facts: Facts = ([(0, 1, "other", "Other", "", 0)], [], [], [], [colour], tasks)
     catalog.store(record_of(f"{number}.md")._replace(facts=facts) for number in range(5))
     catalog.forget(["0.md"])
@@ -183,9 +186,9 @@ def test_a_list_of_all_notes_is_read_from_an_index_in_its_order(
     catalog.store(record_of(f"{number % 3}/{number % 4}.md") for number in range(12))
     catalog.scans.clear()
     found = catalog_queries.find(catalog, NoteNames(), NoteFilter(sort=sort), None)
-    assert len(catalog_queries.to_notes(catalog, found.part(0, 12))) == 12
+    assert len(catalog_queries.to_notes(catalog, found[0:12])) == 12
     if sort == "path":
-        assert catalog_queries.notes(catalog, None).part(0, 12) == [note_id for note_id, _ in found.part(0, 12)]
+        assert [*catalog_queries.notes(catalog, None)] == [note_id for note_id, _ in found[0:12]]
     assert all("INDEX files_" in scan for scan in catalog.scans if scan.startswith("SCAN files"))
     assert not [each for each in catalog.sorts if "ORDER BY" in each]
     catalog.close()
@@ -200,7 +203,7 @@ def test_a_list_of_tasks_reads_no_row_of_a_task_before_its_page(is_done: bool) -
         [],
         [],
         [],
-        [(3, " ", "", "pick", True), (4, "x", "", "sow", False), (9, " ", "", "eat", True)],
+        [(3, " ", "", "pick", "pick", True), (4, "x", "", "sow", "sow", False), (9, " ", "", "eat", "eat", True)],
     )
     catalog.store(record_of(f"{number}.md")._replace(facts=facts) for number in range(5))
     catalog.store([record_of("1.md", hidden=True)._replace(facts=facts), record_of("2.md")])
@@ -211,9 +214,9 @@ def test_a_list_of_tasks_reads_no_row_of_a_task_before_its_page(is_done: bool) -
     assert catalog.sorts == []
     lines = [4] if is_done else [3, 9]
     assert len(found) == 3 * len(lines)
-    places = [(task.path, task.line) for task in summaries.to_tasks(catalog, found.part(0, len(found)))]
+    places = [(task.path, task.line) for task in summaries.to_tasks(catalog, found[0 : len(found)])]
     assert places == [(f"{name}.md", line) for name in (0, 3, 4) for line in lines]
-    assert found.part(1, 2) == found.part(0, len(found))[1:2]
+    assert found[1:2] == found[0 : len(found)][1:2]
     catalog.close()
 
 

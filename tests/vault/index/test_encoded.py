@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.stores import open_stored
-from vaultwire.markdown.parse import parse_note
+from support.stores import note_facts, open_stored
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.search_plan import BODY, HAS_ENCODED, KIND
 from vaultwire.vault.index.text_index import TextIndex, to_fields
@@ -56,7 +55,7 @@ PLAIN = {
 @pytest.mark.parametrize("kind", ENCODED)
 def test_encoded_text_is_left_out(kind: str) -> None:
     text = f"# Plan\n{ENCODED[kind]}\nthe end\n"
-    words, values = to_fields("n.md", text, parse_note(text), NgramFilter())
+    words, values = to_fields("n.md", text, note_facts(text), NgramFilter())
     assert len(words[BODY]) < 500
     assert {"plan", "end"} <= {*words[BODY].split()}
     assert HAS_ENCODED in values[KIND]

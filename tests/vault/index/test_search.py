@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.memory_text import MemoryText
-from vaultwire.markdown.parse import parse_note
+from support.stores import note_facts
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.search_plan import Vocabularies, as_written, make_plan
@@ -126,7 +126,7 @@ def documents(vault: dict[str, str], ngrams: NgramFilter) -> tuple[dict[int, str
     """Return the notes as a text index gets them, and the words in use."""
     by_id = dict(enumerate(vault, start=1))
     found = [
-        TextDocument(note_id, *to_fields(path, vault[path], parse_note(vault[path]), ngrams))
+        TextDocument(note_id, *to_fields(path, vault[path], note_facts(vault[path]), ngrams))
         for note_id, path in by_id.items()
     ]
     words: list[set[str]] = [set(), set()]

@@ -120,7 +120,7 @@ def test_the_help_of_obsidian_has_seven_links_that_lead_nowhere() -> None:
         Unresolved("obsidian-cli.mp4", [(VaultPath("Extending Obsidian/Obsidian CLI.md"), 9)]),
     ]
     assert (len(graph.orphans()), len(graph.dead_ends())) == (8, 3)
-    assert graph.hubs().part(0, 1) == [("User interface/Settings.md", 64)]
+    assert graph.hubs()[0:1] == [("User interface/Settings.md", 64)]
 
 
 # ---------------------------------------------------------------------- what counts
@@ -174,12 +174,12 @@ def test_notes_the_vault_excludes_take_no_part_and_links_to_them_lead_somewhere(
 
 
 def test_orphans_and_dead_ends_are_notes(graph: LinkGraph) -> None:
-    assert graph.orphans().part(0, 9) == ["Alone.md", "Home.md"]
-    assert graph.dead_ends().part(0, 9) == ["Alone.md"]
+    assert graph.orphans()[0:9] == ["Alone.md", "Home.md"]
+    assert graph.dead_ends()[0:9] == ["Alone.md"]
 
 
 def test_hubs_count_each_note_once_and_attachments_are_none(graph: LinkGraph) -> None:
-    assert graph.hubs().part(0, 9) == [("Garden.md", 1), ("Shed.md", 1)]
+    assert graph.hubs()[0:9] == [("Garden.md", 1), ("Shed.md", 1)]
 
 
 def test_links_that_lead_nowhere_are_grouped_by_name_as_first_written(graph: LinkGraph) -> None:
@@ -194,9 +194,9 @@ def test_an_empty_vault_has_no_graph_to_speak_of(tmp_path: Path) -> None:
 
 def answers(graph: LinkGraph) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "orphans": graph.orphans().part(0, ALL),
-        "dead ends": graph.dead_ends().part(0, ALL),
-        "hubs": graph.hubs().part(0, ALL),
+        "orphans": graph.orphans()[0:ALL],
+        "dead ends": graph.dead_ends()[0:ALL],
+        "hubs": graph.hubs()[0:ALL],
         "unresolved": graph.unresolved(),
     }
     for path in found["orphans"] + [path for path, _ in found["hubs"]]:

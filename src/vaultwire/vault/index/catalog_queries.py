@@ -13,13 +13,13 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from vaultwire.markdown.parsed_note import Link
+from vaultwire.markdown.parsed_note import Link, Task
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.index.catalog import IN_LIST, INDEXED, UNREAD, Catalog
 from vaultwire.vault.links.likeness import FuzzyNames
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
-from vaultwire.vault.listed import IdKeys, PairedKeys
+from vaultwire.vault.listed import Pairs
 from vaultwire.vault.search.filters import Condition, NoteFilter
 from vaultwire.vault.search.text_forms import strip_diacritics
 from vaultwire.vault.value_types import IndexedSoFar, NamedNote, NoteStat, TagCount, Tagged, VaultPath
@@ -32,15 +32,15 @@ def below(folder: VaultPath | None, column: str = "path") -> tuple[str, list[Any
     return f"({column} > ? AND {column} < ?)", [f"{folder}/", f"{folder}0"]
 
 
-def joined_ids(catalog: Catalog, where: str, values: Sequence[Any], order: str) -> IdKeys:
+def joined_ids(catalog: Catalog, where: str, values: Sequence[Any], order: str) -> array[int]:
     """Return the ids of the files that meet a condition. SQLite joins them: rows would take three times as long."""
     ((joined,),) = catalog.rows(
         f"SELECT group_concat(id) FROM (SELECT id FROM files WHERE {where} ORDER BY {order})", values
     )
-    return IdKeys(joined)
+    return array("q", json.loads(f"[{joined or ''}]"))
 
 
-def notes(catalog: Catalog, folder: VaultPath | None) -> IdKeys:
+def notes(catalog: Catalog, folder: VaultPath | None) -> array[int]:
     """Return the id of every note below the folder, in path order."""
     condition, values = below(folder)
     has_hidden = catalog.rows("SELECT 1 FROM files WHERE hidden LIMIT 1")
@@ -50,7 +50,7 @@ def notes(catalog: Catalog, folder: VaultPath | None) -> IdKeys:
 
 def stats_of(catalog: Catalog, ids: Sequence[int]) -> dict[int, NoteStat]:
     """Return the stats of the files with these ids, without those that are gone."""
-    rows = catalog.rows(f"SELECT id, path, size, modified, stamp FROM files WHERE id {IN_LIST}", [json.dumps(ids)])
+    rows = catalog.rows(f"SELECT id, path, size, modified, stamp FROM files WHERE id {IN_LIST}", [json.dumps([*ids])])
     return {note_id: NoteStat(*stat) for note_id, *stat in rows}
 
 
@@ -130,7 +130,7 @@ def recent(catalog: Catalog, folder: VaultPath | None, limit: int) -> tuple[list
     return [NoteStat(*row) for row in rows], count_notes(catalog, folder)
 
 
-def tagged(catalog: Catalog, tags: Sequence[str], folder: VaultPath | None, every: bool) -> IdKeys:
+def tagged(catalog: Catalog, tags: Sequence[str], folder: VaultPath | None, every: bool) -> array[int]:
     """Return the ids of the notes below the folder that have every one of the tags, or any of them, in path order."""
     wanted = sorted({fold(tag.removeprefix("#").strip("/")) for tag in tags})
     condition, values = below(folder)
@@ -149,9 +149,18 @@ def tags_of(catalog: Catalog, ids: Sequence[int]) -> dict[int, list[str]]:
     """Return the tags of each of these notes that has some."""
     tags: dict[int, list[str]] = {}
     of_notes = f"SELECT note, tag FROM tags WHERE note {IN_LIST} ORDER BY note, place"
-    for note_id, tag in catalog.rows(of_notes, [json.dumps(ids)]):
+    for note_id, tag in catalog.rows(of_notes, [json.dumps([*ids])]):
         tags.setdefault(note_id, []).append(tag)
     return tags
+
+
+def tasks_of(catalog: Catalog, ids: Sequence[int]) -> dict[int, list[Task]]:
+    """Return the tasks of each of these notes that has some."""
+    tasks: dict[int, list[Task]] = {}
+    of_notes = f"SELECT note, mark, text, line FROM tasks WHERE note {IN_LIST} ORDER BY note, line"
+    for note_id, *task in catalog.rows(of_notes, [json.dumps([*ids])]):
+        tasks.setdefault(note_id, []).append(Task(*task))
+    return tasks
 
 
 def notes_with(catalog: Catalog, tag: str, name: str) -> tuple[list[VaultPath], list[VaultPath]]:
@@ -365,7 +374,7 @@ def _line(column: str) -> str:
     return f"replace(substr({column}, 1, {_MAX_NAME}), char(10), ' ')"
 
 
-def find(catalog: Catalog, names: NoteNames, wanted: NoteFilter, folder: VaultPath | None) -> PairedKeys:
+def find(catalog: Catalog, names: NoteNames, wanted: NoteFilter, folder: VaultPath | None) -> Pairs[int]:
     """Return the ids of the notes that meet the conditions, in the order asked for, each with the place of an alias.
 
     It is the alias that matches, or -1.
@@ -374,7 +383,7 @@ def find(catalog: Catalog, names: NoteNames, wanted: NoteFilter, folder: VaultPa
     where = " AND ".join(["is_note AND NOT hidden", *tests])
     if not wanted.name:
         found = joined_ids(catalog, where, values, _ORDER[wanted.sort])
-        return PairedKeys(found, array("l", [_IS_NAME]) * len(found))
+        return Pairs(found, array("l", [_IS_NAME]) * len(found))
     allowed = None
     if tests:
         allowed = {note_id for (note_id,) in catalog.rows(f"SELECT id FROM files WHERE {where}", values)}
@@ -385,12 +394,12 @@ def find(catalog: Catalog, names: NoteNames, wanted: NoteFilter, folder: VaultPa
         "SELECT json_extract(given.value, '$[1]') AS rank, files.* FROM json_each(?) AS given"
         " CROSS JOIN files ON files.id = json_extract(given.value, '$[0]')"
     )
-    ((ids,),) = catalog.rows(
-        f"SELECT group_concat(id) FROM (SELECT id FROM ({given}) ORDER BY {order})",
+    rows = catalog.rows(
+        f"SELECT id FROM ({given}) ORDER BY {order}",
         [json.dumps([(note_id, rank) for note_id, (rank, _) in matches.items()])],
     )
-    numbers = array("l", (matches[note_id][1] for note_id in map(int, ids.split(",")))) if ids else array("l")
-    return PairedKeys(IdKeys(ids), numbers)
+    ids = array("q", [note_id for (note_id,) in rows])
+    return Pairs(ids, array("l", [matches[note_id][1] for note_id in ids]))
 
 
 def _tests(catalog: Catalog, wanted: NoteFilter, folder: VaultPath | None) -> tuple[list[str], list[Any]]:
@@ -453,7 +462,7 @@ def to_notes(catalog: Catalog, page: Sequence[tuple[int, int]]) -> list[NamedNot
     aliases = {
         (note_id, place): spelling
         for note_id, place, spelling in catalog.rows(
-            f"SELECT note, place, spelling FROM aliases WHERE note {IN_LIST}", [json.dumps(ids)]
+            f"SELECT note, place, spelling FROM aliases WHERE note {IN_LIST}", [json.dumps([*ids])]
         )
     }
     return [

@@ -5,7 +5,6 @@ Text is only ever shown as it is in the file at that moment. How it is kept up t
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -21,9 +20,9 @@ from vaultwire.vault.index.index_folder import IndexFolder
 from vaultwire.vault.index.link_graph_builder import GraphKeeper
 from vaultwire.vault.index.rows import Remembered, Rows
 from vaultwire.vault.index.searching import Lacks, Page, Searches
-from vaultwire.vault.index.summaries import FolderFiles, Misfits, SharedWords
+from vaultwire.vault.index.summaries import FolderFiles, Misfits, SharedWords, Suspects
 from vaultwire.vault.link_graph import LinkGraph
-from vaultwire.vault.listed import Keys, Listed, PathKeys
+from vaultwire.vault.listed import Keys, Listed
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter
 from vaultwire.vault.search.query import Query
 from vaultwire.vault.value_types import (
@@ -182,10 +181,8 @@ class Index:
         unwatched = "the system refuses" if self._fresh.unwatched and self._files.hides_some else self._fresh.unwatched
         return found._replace(is_watched=self._fresh.is_watched, unwatched=unwatched, unkept=self._folder.problem)
 
-    def suspects(self, folder: VaultPath | None, misfits: Misfits, progress: Progress) -> tuple[PathKeys, array[int]]:
-        """Return every note and canvas that is checked for faults (``vault.links.checks``), in path order, and the numbers
-        of those that may have one.
-        """
+    def suspects(self, folder: VaultPath | None, misfits: Misfits, progress: Progress) -> Suspects:
+        """Return the notes and canvases that may have a fault (``vault.links.checks``)."""
         graph = self.link_graph(progress)
         lost_parts = self._remember(summaries.with_lost_parts, progress)
         return self._ask(lambda catalog: summaries.suspects(catalog, graph, lost_parts, folder, misfits), progress)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
-from json import JSONEncoder
+from collections.abc import Collection, Iterable
+from typing import Any
 
 from vaultwire.bases.base_blocks import may_hold_queries
 from vaultwire.markdown.offsets import tags_and_above
@@ -14,9 +16,9 @@ from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import NOT_READ, VaultError
-from vaultwire.vault.index.catalog import NO_FACTS, NOT_INDEXABLE, PENDING, Facts, Record
+from vaultwire.vault.index.catalog import IN_LIST, NO_FACTS, NOT_INDEXABLE, PENDING, Catalog, Facts, Record
 from vaultwire.vault.index.search_plan import BODY
-from vaultwire.vault.index.text_index import Fields, to_fields
+from vaultwire.vault.index.text_index import Fields, NoteFacts, to_fields
 from vaultwire.vault.index.tokenizer import (
     NgramFilter,
     folded_words,
@@ -28,12 +30,13 @@ from vaultwire.vault.links.faults import may_have_faults
 from vaultwire.vault.links.link_resolver import link_name
 from vaultwire.vault.search.filters import EMPTY_VALUES, scalars_as_texts
 from vaultwire.vault.search.note_parts import is_searchable, parse_searchable, searchable_text
+from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
 from vaultwire.vault.value_types import NoteStat, VaultPath
 
 # Turns a parsed note into rows of the catalog's tables. Pure. ``catalog`` puts the note's id before each row.
 
 # One encoder for all: ``json.dumps`` with arguments makes a new one for each call.
-_to_json = JSONEncoder(ensure_ascii=False, default=str).encode
+_to_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
 def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
@@ -97,15 +100,16 @@ def _outline(parsed: ParsedNote) -> list[tuple[str, str]]:
     return [(_to_json(headings), _to_json(names))] if headings or names else []
 
 
-def _tasks(parsed: ParsedNote) -> list[tuple[int, str, str, str, bool]]:
-    """Return line, mark, heading above and text of each task, and whether it is open."""
+def _tasks(parsed: ParsedNote) -> list[tuple[int, str, str, str, str, bool]]:
+    """Return line, mark, heading above, text and plain text of each task, and whether it is open."""
     rows = []
     headings = iter(parsed.headings)
     above, following = "", next(headings, None)
     for task in parsed.tasks:
         while following is not None and following.line < task.line:
             above, following = following.text, next(headings, None)
-        rows.append((task.line, task.mark, above, task.text, not task.mark.strip()))
+        plain = strip_diacritics(fold_case(task.text))
+        rows.append((task.line, task.mark, above, task.text, plain, not task.mark.strip()))
     return rows
 
 
@@ -137,14 +141,38 @@ def read_note(files: Files, stat: NoteStat, known_digest: int | None, *, hidden:
         return record._replace(state=NOT_INDEXABLE, problem=problem, facts=NO_FACTS)
 
 
-def read_fields(files: Files, path: VaultPath, ngrams: NgramFilter) -> Fields | None:
-    """Read a note for the text index; None if that cannot have it. Raises VaultError if it cannot be read."""
+def facts_of_notes(catalog: Catalog, ids: Collection[int]) -> dict[int, NoteFacts]:
+    """Return what the catalog knows of these notes: to parse each again would take as long as all the rest."""
+    found = {note_id: NoteFacts([], [], [], [], has_tasks=False) for note_id in ids}
+    joined = [json.dumps([*ids])]
+
+    def rows(columns: str, rest: str) -> list[tuple[Any, ...]]:
+        return catalog.rows(f"SELECT {columns} FROM {rest}", joined)
+
+    for note_id, alias in rows("note, spelling", f"aliases WHERE note {IN_LIST} ORDER BY note, place"):
+        found[note_id].aliases.append(alias)
+    for note_id, tag in rows("note, tag", f"tags WHERE note {IN_LIST} ORDER BY note, place"):
+        found[note_id].tags.append(tag)
+    for note_id, name in rows("note, spelling", f"properties WHERE note {IN_LIST} ORDER BY note, place"):
+        found[note_id].properties.append(name)
+    for note_id, headings in rows("note, headings", f"outlines WHERE note {IN_LIST}"):
+        found[note_id].headings.extend(text for _, text in json.loads(headings))
+    with_tasks = f"files WHERE id {IN_LIST} AND (open_tasks IS NOT NULL OR done_tasks IS NOT NULL)"
+    for (note_id,) in rows("id", with_tasks):
+        found[note_id] = found[note_id]._replace(has_tasks=True)
+    return found
+
+
+def read_fields(files: Files, path: VaultPath, facts: NoteFacts, ngrams: NgramFilter) -> Fields | None:
+    """Read a note for the text index; None if that cannot have it. Raises VaultError if it cannot be read.
+
+    ``facts``: of the note as it was when the catalog read it. If it has changed since, the catalog reads it again.
+    """
     text = searchable_text(path, _data(files, path))
     try:
-        parsed = parse_searchable(path, text)
-        if _has_endless_piece(text, parsed):
+        if _has_endless_piece(text, (*facts.tags, *facts.properties)):
             return None
-        fields = to_fields(path, text, parsed, ngrams)
+        fields = to_fields(path, text, facts, ngrams)
     except Exception:  # noqa: BLE001 - as above; the next check of the file says so in the catalog
         return None
     return None if has_too_many_words(fields[0][BODY]) else fields
@@ -164,7 +192,7 @@ def _data(files: Files, path: VaultPath) -> bytes:
 def _parsed(record: Record, text: str) -> Record:
     parsed = parse_searchable(record.stat.path, text)
     is_indexable = not (
-        _has_endless_piece(text, parsed)
+        _has_endless_piece(text, (*parsed.tags, *parsed.frontmatter.values))
         or (len(text) > _LONG and has_too_many_words(folded_words(without_encoded(text))))
     )
     return record._replace(
@@ -176,7 +204,6 @@ def _parsed(record: Record, text: str) -> Record:
     )
 
 
-def _has_endless_piece(text: str, parsed: ParsedNote) -> bool:
+def _has_endless_piece(text: str, names: Iterable[str]) -> bool:
     # Encoded text is left out of the words, but not of the exact values.
-    pieces = (without_encoded(text), *parsed.tags, *parsed.frontmatter.values)
-    return any(map(has_endless_piece, pieces))
+    return any(map(has_endless_piece, (without_encoded(text), *names)))

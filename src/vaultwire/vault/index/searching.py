@@ -7,7 +7,6 @@ meanwhile.
 from __future__ import annotations
 
 import json
-import re
 import threading
 import time
 from array import array
@@ -15,13 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Self
 
+from vaultwire.markdown.parsed_note import Task
 from vaultwire.vault.caller import expired
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index import catalog_queries
-from vaultwire.vault.index.catalog import IN_LIST, IS_ASCII, NOT_INDEXABLE, Catalog, FileRow
-from vaultwire.vault.index.catalog_queries import from_stored
+from vaultwire.vault.index.catalog import IN_LIST, NOT_INDEXABLE, Catalog, FileRow
+from vaultwire.vault.index.catalog_queries import from_stored, tasks_of
 from vaultwire.vault.index.index_folder import IndexParts
 from vaultwire.vault.index.search_plan import FOLDER, HAS_ENCODED, KIND, AllOf, ExactValue, exact_value, make_plan
 from vaultwire.vault.index.text_index import TextIndex
@@ -39,7 +39,6 @@ from vaultwire.vault.value_types import Found, Hit, IndexedSoFar, KeptResults, N
 #
 # What matches is decided by ``vault.search.matching``, from the texts that the catalog has of properties and tasks.
 
-_WILD = re.compile("[%_/]")
 # To compare more values or tasks than these takes longer than to read the notes that are shown.
 _MOST_COMPARED = 20_000
 _CHECK_EVERY = 1000
@@ -96,31 +95,22 @@ class KnownNotes:
         if wanted.operator != "task":
             tests.append("is_open = ?")
             values.append(wanted.operator == "task-todo")
-        # SQLite folds the case of ASCII only; a task with other characters is compared here.
         required = required_text(wanted.part)
         sought = strip_diacritics(fold_case(required.text)) if required else ""
-        is_ascii = IS_ASCII.format("text")
-        if sought and sought.isascii():
-            tests.append(f"(text LIKE ? ESCAPE '/' OR NOT {is_ascii})")
-            values.append("%" + _WILD.sub(r"/\g<0>", sought) + "%")
-        is_decided = (  # by SQLite, where the task is ASCII
-            isinstance(wanted.part, Text)
-            and bool(sought)
-            and sought.isascii()
-            and not (wanted.part.match_case or wanted.part.full_words)
-        )
-        compared = f"iif({is_ascii}, NULL, text)" if is_decided else "text"
-        rows = self._catalog.rows(
-            f"SELECT DISTINCT note, {compared} FROM tasks WHERE {' AND '.join(tests)} LIMIT ?",
-            (*values, _MOST_COMPARED),
-        )
+        if sought:
+            tests.append("instr(plain, ?)")
+            values.append(sought)
+        of_tasks = f"FROM tasks WHERE {' AND '.join(tests)}"
+        if sought and required is wanted.part and not (required.match_case or required.full_words):
+            return self._answer({note_id for (note_id,) in self._catalog.rows(f"SELECT note {of_tasks}", values)})
+        rows = self._catalog.rows(f"SELECT DISTINCT note, text {of_tasks} LIMIT ?", (*values, _MOST_COMPARED))
         if len(rows) == _MOST_COMPARED:
             return None
         ids: set[int] = set()
         for number, (note_id, text) in enumerate(rows):
             if number % _CHECK_EVERY == 0:
                 self._progress.check()
-            if text is None or (note_id not in ids and self._matcher.is_in_piece(wanted.part, TextForms(text))):
+            if note_id not in ids and self._matcher.is_in_piece(wanted.part, TextForms(text)):
                 ids.add(note_id)
         return self._answer(ids)
 
@@ -517,10 +507,12 @@ class SearchResults:
             if not ids:
                 break
             stats = self.parts.catalog.stats(ids)
+            tasks = tasks_of(self.parts.catalog, ids) if self._matcher.asks_for_tasks else {}
             for note_id, score in zip(ids, self._matched.scores[offset:end], strict=True):
                 offset += 1
                 stat, is_racy = stats.get(note_id, (None, False))
-                match = fresh.get(note_id) or self._look(stat, is_racy=is_racy, is_current=is_current)
+                known = None if is_racy else tasks.get(note_id)
+                match = fresh.get(note_id) or self._look(stat, known, is_racy=is_racy, is_current=is_current)
                 self._dropped.discard(note_id)
                 if stat is None or match is None:
                     self._dropped.add(note_id)
@@ -530,9 +522,12 @@ class SearchResults:
                     ends.append(offset)
         return hits, ends
 
-    def _look(self, stat: NoteStat | None, *, is_racy: bool, is_current: bool) -> Match | None:
+    def _look(
+        self, stat: NoteStat | None, tasks: list[Task] | None, *, is_racy: bool, is_current: bool
+    ) -> Match | None:
         """Return the note's matching lines as they are in the file now; None if the note is gone, or does not match.
 
+        ``tasks``: those it had when the catalog read it; None if they are not known.
         A note that matched in an earlier state (not ``is_current``) is a result as long as it is there.
         """
         self._progress.check()
@@ -547,5 +542,5 @@ class SearchResults:
         is_known = not is_racy and (len(file.data), file.modified_ns, file.stamp) == stat[1:]
         text = searchable_text(stat.path, file.data)
         if is_known or not is_current:
-            return self._matcher.match_known(stat.path, text)
+            return self._matcher.match_known(stat.path, text, tasks if is_known else None)
         return self._matcher.match(stat.path, text)

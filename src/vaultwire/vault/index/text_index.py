@@ -33,7 +33,6 @@ from tantivy import (
 )
 
 from vaultwire.markdown.offsets import tags_and_above
-from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.vault.index.search_plan import (
     ABSENT_NGRAMS,
     ALIAS,
@@ -541,24 +540,34 @@ def _checked() -> Iterator[None]:
         raise BrokenTextIndexError(str(error)) from error
 
 
-def to_fields(path: str, text: str, parsed: ParsedNote, ngrams: NgramFilter) -> Fields:
+class NoteFacts(NamedTuple):
+    """What the text index needs of a note beside its text."""
+
+    aliases: list[str]
+    headings: list[str]
+    tags: list[str]
+    properties: list[str]
+    has_tasks: bool
+
+
+def to_fields(path: str, text: str, facts: NoteFacts, ngrams: NgramFilter) -> Fields:
     """Return the fields of a note."""
     folders = path.split("/")[:-1]
     plain = without_encoded(text)
     words = {
         BODY: folded_words(plain),
         NAME: folded_words(searchable_name(path)),
-        ALIAS: _joined_words(parsed.frontmatter.texts("aliases")),
-        HEADING: _joined_words([heading.text for heading in parsed.headings]),
-        TAG: _joined_words(parsed.tags),
+        ALIAS: _joined_words(facts.aliases),
+        HEADING: _joined_words(facts.headings),
+        TAG: _joined_words(facts.tags),
         FILE: folded_words(path.rpartition("/")[2]),
         PATH: folded_words(path),
     }
     values = {
-        TAG_PATH: list(dict.fromkeys(tags_and_above(map(exact_value, parsed.tags)))),
+        TAG_PATH: list(dict.fromkeys(tags_and_above(map(exact_value, facts.tags)))),
         FOLDER: ["/".join(folders[:depth]) for depth in range(1, len(folders) + 1)],
-        PROPERTY: list(dict.fromkeys(map(exact_value, parsed.frontmatter.values))),
-        KIND: [HAS_TASK] * bool(parsed.tasks) + [HAS_ENCODED] * (plain is not text),
+        PROPERTY: list(dict.fromkeys(map(exact_value, facts.properties))),
+        KIND: [HAS_TASK] * facts.has_tasks + [HAS_ENCODED] * (plain is not text),
         ABSENT_NGRAMS: ngrams.absent(words[BODY]),
         NAME_NGRAMS: ngrams.present(words[NAME]),
     }

@@ -1,6 +1,6 @@
 """The index updater: finds out which files changed, reads them, and writes catalog and text index.
 
-It does not watch the disk and does not decide when to look: ``stored_index`` does.
+It does not watch the disk and does not decide when to look: ``freshness`` does.
 
 The catalog comes first, in small transactions. It answers all but searches for text. The text index follows, because it takes
 longer: a second reading of each note, with a commit after some of them. The catalog marks what the text index still lacks, and
@@ -24,9 +24,9 @@ from vaultwire.vault.index import catalog_queries
 from vaultwire.vault.index.catalog import UNREAD, FileRow, KnownFile, Record
 from vaultwire.vault.index.catalog_queries import count_notes
 from vaultwire.vault.index.index_folder import IndexParts
-from vaultwire.vault.index.note_reader import read_fields, read_note, unreadable
+from vaultwire.vault.index.note_reader import facts_of_notes, read_fields, read_note, unreadable
 from vaultwire.vault.index.search_plan import MatchAll
-from vaultwire.vault.index.text_index import TextDocument, give_back_memory
+from vaultwire.vault.index.text_index import NoteFacts, TextDocument, give_back_memory
 from vaultwire.vault.index.tokenizer import NgramFilter, folded_words, without_encoded
 from vaultwire.vault.search.note_parts import is_searchable, read_searchable
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
@@ -319,11 +319,14 @@ class IndexUpdater:
             last = done = 0
             for point in commit_points(total) if is_rebuild else [total]:
                 rows = self._catalog.pending_after(last, point - done)
+                facts: dict[int, NoteFacts] = {}
                 for number, row in enumerate(rows):
                     progress.check()
                     if total > MOST_READ and number % _REPORT_EVERY == 0:
                         progress.report(done + number, total, f"indexing: {done + number:,} of {total:,} notes")
-                    self._put(row, ngrams, is_new=is_new, adds_words=not is_rebuild)
+                    if number % _BATCH == 0:
+                        facts = facts_of_notes(self._catalog, [each.id for each in rows[number : number + _BATCH]])
+                    self._put(row, facts[row.id], ngrams, is_new=is_new, adds_words=not is_rebuild)
                 last, done = rows[-1].id if rows else last, point
                 self._commit(rows, gone, is_rebuild=is_rebuild, is_last=done == total)
                 gone = []
@@ -340,12 +343,12 @@ class IndexUpdater:
             ngrams = self._words.learn_ngrams(folded_words(without_encoded(text)) for text in texts if text is not None)
         return ngrams
 
-    def _put(self, row: FileRow, ngrams: NgramFilter, *, is_new: bool, adds_words: bool) -> None:
+    def _put(self, row: FileRow, facts: NoteFacts, ngrams: NgramFilter, *, is_new: bool, adds_words: bool) -> None:
         """Put a note into the text index and its words into the vocabulary; take it out if it is hidden or has no fields."""
         fields = None
         if not row.hidden:
             try:
-                fields = read_fields(self._files, row.stat.path, ngrams)
+                fields = read_fields(self._files, row.stat.path, facts, ngrams)
             except VaultError as error:  # unreadable now: each later check tries it again
                 if row.digest != UNREAD:
                     self._mark_unreadable(row, error.message)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
 from vaultwire.markdown.block_parser import Body, read_body
@@ -15,6 +14,7 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import fold, stem
 from vaultwire.vault.index.summaries import FolderFiles
+from vaultwire.vault.links.likeness import nearest
 from vaultwire.vault.search.filters import Condition
 from vaultwire.vault.value_types import VaultPath
 
@@ -147,8 +147,8 @@ def _depth_of(folder: str, root: str) -> int:
 
 # Why conditions on tags and properties find no note: a name that no note has, or a value that the property never has. Pure.
 
-# How many names or values are told, and how similar names must be.
-_MOST, _LEAST_SIMILAR = 5, 0.7
+# How many names or values are told.
+_MOST = 5
 
 
 class Unmet(NamedTuple):
@@ -190,5 +190,4 @@ def unmet_conditions(
 
 
 def _similar(asked: str, folded: dict[str, str]) -> list[str]:
-    found = get_close_matches(fold(asked), folded, n=_MOST, cutoff=_LEAST_SIMILAR)
-    return [folded[each] for each in found]
+    return [folded[each] for each in nearest(fold(asked), folded, _MOST)]

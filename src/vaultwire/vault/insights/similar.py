@@ -24,6 +24,7 @@ from vaultwire.vault.disk.paths import fold, is_note, stem
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.link_graph import Direction
+from vaultwire.vault.links.likeness import one_letter_apart
 from vaultwire.vault.search.text_forms import strip_diacritics
 from vaultwire.vault.value_types import NoteStat, Progress, TagCount, VaultPath, reporting
 
@@ -268,32 +269,19 @@ def _by_key(tags: Sequence[TagCount], key_of: Callable[[str], str]) -> list[list
 
 
 def _typos(tags: Sequence[TagCount]) -> list[list[TagCount]]:
-    """Return the pairs of tags of which one becomes the other with one letter left out, added, exchanged or swapped."""
-    shortened: dict[str, list[tuple[str, TagCount]]] = {}
-    pairs: dict[frozenset[str], list[TagCount]] = {}
+    """Return the pairs of tags that differ by one letter, and not as singular and plural."""
+    by_letters: dict[str, list[TagCount]] = {}
     for each in tags:
         letters = _letters(each.tag)
-        if len(letters) < _LEAST_FOR_TYPO or any(map(str.isdigit, letters)):
-            continue
-        for form in {letters, *(letters[:at] + letters[at + 1 :] for at in range(len(letters)))}:
-            for other_letters, other in shortened.setdefault(form, []):
-                if other_letters != letters and _is_one_edit(letters, other_letters):
-                    pairs[frozenset((each.tag, other.tag))] = [each, other]
-            shortened[form].append((letters, each))
-    return list(pairs.values())
-
-
-def _is_one_edit(one: str, other: str) -> bool:
-    """Tell whether two texts, which are equal with one character left out of either, are one edit apart, and no plural."""
-    if _singular(one) == _singular(other):
-        return False
-    if len(one) != len(other):
-        return True
-    different = [at for at in range(len(one)) if one[at] != other[at]]
-    if len(different) == 1:
-        return True
-    first, last = different[0], different[-1]
-    return len(different) == 2 and last == first + 1 and one[first] == other[last] and one[last] == other[first]  # noqa: PLR2004
+        if len(letters) >= _LEAST_FOR_TYPO and not any(map(str.isdigit, letters)):
+            by_letters.setdefault(letters, []).append(each)
+    return [
+        [tag, other_tag]
+        for one, other in one_letter_apart(by_letters)
+        if _singular(one) != _singular(other)
+        for tag in by_letters[one]
+        for other_tag in by_letters[other]
+    ]
 
 
 def _nested(tags: Sequence[TagCount]) -> list[list[TagCount]]:

@@ -23,6 +23,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, is_canvas, is_note, stem
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.index.index import Index, Resolve
+from vaultwire.vault.index.summaries import Suspects
 from vaultwire.vault.links.faults import (
     BROKEN_CANVAS,
     BROKEN_FRONTMATTER,
@@ -40,7 +41,6 @@ from vaultwire.vault.links.faults import (
 from vaultwire.vault.links.likeness import BEGINS, SAME, TYPO, UNLIKE, Names, letters_of, likeness_of
 from vaultwire.vault.links.link_resolver import linkpath_of
 from vaultwire.vault.links.sections import Sections, parse_structure
-from vaultwire.vault.listed import PathKeys, size_of
 from vaultwire.vault.value_types import Progress, VaultPath, asking
 
 _REPORT_EVERY = 200
@@ -56,18 +56,6 @@ _AT_LINE = re.compile(r"line (\d+): ")
 
 _Fault: TypeAlias = tuple[str, str, list[Suggestion]]
 """The kind of a fault of a link, the reason, and what may be meant."""
-
-
-class Suspects(NamedTuple):
-    """The notes and canvases of a folder, in path order, and the numbers of those that may have a fault."""
-
-    paths: PathKeys
-    numbers: Sequence[int]
-
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        return self.paths.size + size_of(self.numbers)
 
 
 class Checked(NamedTuple):
@@ -107,25 +95,25 @@ class Checks:
             for name, declared in self._declared.items()
             if declared in _FITS
         }
-        return Suspects(*self._index.suspects(folder, misfits, progress))
+        return self._index.suspects(folder, misfits, progress)
 
     def many(self, suspects: Suspects, offset: int, limit: int, progress: Progress) -> Checked:
         """Check the suspects from file number ``offset`` on, until there are ``limit`` findings.
 
         All findings of the last file are returned.
         """
-        total = len(suspects.paths)
-        paths = suspects.paths.part(0, total)
+        total = suspects.total
         checker = self._checker(progress)
         found: list[tuple[VaultPath, list[Finding]]] = []
         left = limit
-        for number in suspects.numbers[bisect_left(suspects.numbers, offset) :]:
+        start = bisect_left(suspects.numbers, offset)
+        for number, path in zip(suspects.numbers[start:], suspects.paths[start:], strict=True):
             progress.check()
             if checker.count % _REPORT_EVERY == 0:
                 progress.report(number, total, f"{number} of {total} files")
-            findings = checker.check(paths[number])
+            findings = checker.check(path)
             if findings:
-                found.append((paths[number], findings))
+                found.append((path, findings))
                 left -= len(findings)
                 if left <= 0:
                     return Checked(found, number + 1, total)

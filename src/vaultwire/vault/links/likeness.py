@@ -7,6 +7,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Generic, TypeAlias, TypeVar
 
@@ -248,6 +249,42 @@ def edit_distance(one: str, other: str, most: int) -> int:
     return row[-1]
 
 
+# Names that are spelt nearly so, for a message: a name that is not there is told with these.
+
+_LEAST_SIMILAR = 0.75  # by the share of letters that both have in the same order
+_MAX_COMPARED = 200  # 30 µs each
+_LATER_BYTES = bytes(range(0x80, 0xC0))  # of a character in UTF-8, all but its first
+
+
+def nearest(typed: str, names: Iterable[str], most: int) -> list[str]:
+    """Return the names that are spelt nearly as typed, the most similar first. All are folded."""
+    # What is much longer or shorter is not similar, and need not be compared.
+    least, longest = len(typed) * _LEAST_SIMILAR, len(typed) * (2 - _LEAST_SIMILAR)
+    alike = [name for name in names if least <= len(name) <= longest]
+    # What has too few of its letters is not similar either. Its letters are taken out of all names at once; of other
+    # characters that take several bytes the first one is left.
+    letters = typed.encode("utf-8", "surrogatepass") + _LATER_BYTES
+    others = "\0".join(alike).encode("utf-8", "surrogatepass").translate(None, letters).split(b"\0")
+    alike = [
+        name
+        for name, strange in zip(alike, others, strict=False)  # of no names the text has one part
+        if 2 * (len(name) - len(strange)) >= _LEAST_SIMILAR * (len(name) + len(typed))
+    ]
+    if len(alike) > _MAX_COMPARED:  # dates, for example
+        backwards = _around(typed[::-1], [name[::-1] for name in alike])
+        alike = [*dict.fromkeys([*_around(typed, alike), *(name[::-1] for name in backwards)])]
+    return get_close_matches(typed, alike, most, _LEAST_SIMILAR)
+
+
+def _around(typed: str, names: list[str]) -> list[str]:
+    """Return the names that begin most like the typed one."""
+    names.sort()
+    place = bisect_left(names, typed)
+    return names[max(0, place - _MAX_COMPARED // 4) : place + _MAX_COMPARED // 4]
+
+
+# Names that differ by a letter, by the thousand: of links that lead nowhere, and of tags.
+
 _SIGNS = re.compile(r"[\W_]+")
 _DIGITS = re.compile(r"\d+")
 # Letters of a name in which a typing error may be.
@@ -315,3 +352,16 @@ def likeness_of(one: str, other: str) -> int:
     if len(shorter) >= _LEAST_FOR_TYPO and longer.startswith(shorter) and len(longer) <= _MOST_LONGER * len(shorter):
         return BEGINS
     return UNLIKE
+
+
+def one_letter_apart(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of words of which one becomes the other with one letter left out, added, exchanged or swapped."""
+    # Such words are equal with one letter left out of either: only those need be compared.
+    shortened: dict[str, list[str]] = {}
+    for word in words:
+        seen: set[str] = set()
+        for form in {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}:
+            others = shortened.setdefault(form, [])
+            seen.update(others)
+            others.append(word)
+        yield from ((word, other) for other in seen if edit_distance(word, other, 1) == 1)

@@ -7,9 +7,7 @@ It does not resolve links: a link knows the note it stands in and picks one of s
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 from vaultwire.markdown.links import is_wikilink, linkpath_written, parse_linktext, split_display, unbracketed
 from vaultwire.markdown.parsed_note import Link
@@ -31,6 +29,7 @@ from vaultwire.vault.disk.paths import (
 )
 from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.index import Index
+from vaultwire.vault.links.likeness import nearest
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, linkpath_of
 from vaultwire.vault.media_types import is_media
 from vaultwire.vault.value_types import Backlink, OutgoingLink, Progress, VaultPath
@@ -38,9 +37,6 @@ from vaultwire.vault.value_types import Backlink, OutgoingLink, Progress, VaultP
 # Longer lists of names do not help a person choose.
 _MAX_CANDIDATES = 20
 _MAX_NEAR = 5
-_LEAST_SIMILAR = 0.75  # of names with typing errors
-_MAX_COMPARED = 200  # 30 µs each
-_LATER_BYTES = bytes(range(0x80, 0xC0))  # of a character in UTF-8, all but its first
 # No name has more signs # in it; each is one more name to look for.
 _MAX_MARKS = 8
 
@@ -268,7 +264,10 @@ def _no_such_note(name: str, paths: Iterable[VaultPath]) -> VaultError:
     names = [(other.rpartition("/")[2], path) for other, path in spelt]
     alike = [path for other, path in names if key in other or _is_part(other, key)]
     near = sorted(alike, key=lambda path: (len(path), path))[:_MAX_NEAR]
-    return not_found(name, near or _misspelt(key, [*spelt, *names]))
+    if not near:  # a name or path, its folders as words, is spelt nearly so
+        by_name = {other.replace("/", " "): path for other, path in (*spelt, *names)}
+        near = list(dict.fromkeys(by_name[other] for other in nearest(key, by_name, _MAX_NEAR)))
+    return not_found(name, near)
 
 
 def _is_part(other: str, key: str) -> bool:
@@ -278,33 +277,6 @@ def _is_part(other: str, key: str) -> bool:
         and other in key  # before the pattern: to compile one for each note would take half a second
         and re.search(rf"(?<!\w){re.escape(other)}(?!\w)", key) is not None
     )
-
-
-def _misspelt(key: str, names: list[tuple[str, VaultPath]]) -> list[VaultPath]:
-    """Return the notes of which a name or path, its folders as words, is spelt nearly so."""
-    # What is much longer or shorter is not similar, and need not be compared.
-    least, most = len(key) * _LEAST_SIMILAR, len(key) * (2 - _LEAST_SIMILAR)
-    by_name = {other.replace("/", " "): path for other, path in names if least <= len(other) <= most}
-    # What has too few of its letters is not similar either. Its letters are taken out of all names at once; of other
-    # characters that take several bytes the first one is left.
-    letters = key.encode("utf-8", "surrogatepass") + _LATER_BYTES
-    others = "\0".join(by_name).encode("utf-8", "surrogatepass").translate(None, letters).split(b"\0")
-    alike = [
-        name
-        for name, strange in zip(by_name, others, strict=False)  # of no names the text has one part
-        if 2 * (len(name) - len(strange)) >= _LEAST_SIMILAR * (len(name) + len(key))
-    ]
-    if len(alike) > _MAX_COMPARED:  # dates, for example
-        backwards = _around(key[::-1], [name[::-1] for name in alike])
-        alike = [*dict.fromkeys([*_around(key, alike), *(name[::-1] for name in backwards)])]
-    return list(dict.fromkeys(by_name[name] for name in get_close_matches(key, alike, _MAX_NEAR, _LEAST_SIMILAR)))
-
-
-def _around(key: str, names: list[str]) -> list[str]:
-    """Return the names that begin most like the key."""
-    names.sort()
-    place = bisect_left(names, key)
-    return names[max(0, place - _MAX_COMPARED // 4) : place + _MAX_COMPARED // 4]
 
 
 def _ambiguous(name: str, candidates: list[VaultPath], kind: str) -> VaultError:

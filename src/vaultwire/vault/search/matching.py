@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 from vaultwire.markdown.parse import parse_note
-from vaultwire.markdown.parsed_note import ParsedNote
+from vaultwire.markdown.parsed_note import ParsedNote, Task
 from vaultwire.vault.search.note_parts import (
     MAX_LINES_SHOWN,
     NoteParts,
@@ -95,6 +95,7 @@ class Matcher:
         self._ranked = list(_ranked_leaves(query.expression, ""))
         self.gives_scores: Final = bool(query.asked)
         self._asks_for_pieces = _has_pieces(query.expression)
+        self.asks_for_tasks: Final = _has_pieces(query.expression, "task")
 
     def _prepare(self, part: Expression) -> None:
         if isinstance(part, Text):
@@ -119,9 +120,14 @@ class Matcher:
         score = score + 1 if as_written else score / (score + 1)
         return Match(score, len(lines), self._shown(lines, note), self._missing(note))
 
-    def match_known(self, path: str, text: str) -> Match:
-        """Return the matching lines of a note that is known to match; the score is 0, the caller has one."""
+    def match_known(self, path: str, text: str, tasks: list[Task] | None = None) -> Match:
+        """Return the matching lines of a note that is known to match; the score is 0, the caller has one.
+
+        ``tasks``: the note's tasks, if they are known: without them it is parsed for its tasks.
+        """
         note = self._begin(path, text)
+        if tasks is not None:
+            note.tasks = tasks
         if self._asked:
             return _answering(self._asked, note)
         lines = self._lines(note)
@@ -375,11 +381,16 @@ def _has_lines(part: Expression) -> bool:
     return isinstance(part, (Text, Pattern))
 
 
-def _has_pieces(part: Expression) -> bool:
-    """Tell whether lines are shown because a line, block, section or task has them, not for their words alone."""
+def _has_pieces(part: Expression, kind: str = "") -> bool:
+    """Tell whether lines are shown because a line, block, section or task has them, not for their words alone.
+
+    ``kind``: how the operators begin that count.
+    """
     if isinstance(part, (And, Or)):
-        return any(map(_has_pieces, part.parts))
-    return isinstance(part, Within) and part.operator not in ("file", "path", "tag", "content")
+        return any(_has_pieces(inner, kind) for inner in part.parts)
+    if not isinstance(part, Within) or part.operator in ("file", "path", "tag", "content"):
+        return False
+    return part.operator.startswith(kind)
 
 
 def _name_for(operator: str, path: str) -> str:

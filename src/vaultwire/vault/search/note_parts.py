@@ -10,7 +10,7 @@ from math import log
 from typing import NamedTuple
 
 from vaultwire.markdown.parse import parse_note
-from vaultwire.markdown.parsed_note import ParsedNote, Span
+from vaultwire.markdown.parsed_note import ParsedNote, Span, Task
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
@@ -170,6 +170,11 @@ class NoteParts:
             for name, value in self.frontmatter.values.items()
         ]
 
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """The tasks."""
+        return self.parsed.tasks
+
     def pieces(self, operator: str) -> Iterator[Piece]:
         """Yield the parts of the note that the operator looks into one by one."""
         if operator == "line":
@@ -194,7 +199,7 @@ class NoteParts:
     def _tasks(self, operator: str) -> Iterator[Piece]:
         if not _BOX.search(self.text):
             return
-        for task in self.parsed.tasks:
+        for task in self.tasks:
             # "You can use any character inside the brackets to mark it as complete" (Obsidian's help, Basic formatting
             # syntax, Task lists): every mark except a space means done.
             is_done = bool(task.mark.strip())
