@@ -466,6 +466,8 @@ TIMES = {
     "9999-12-31T00:00Z": datetime.max.replace(tzinfo=UTC),
     " today ": datetime(2026, 3, 10).astimezone(),
     "Yesterday": datetime(2026, 3, 9).astimezone(),
+    "last week": datetime(2026, 3, 2).astimezone(),
+    "2026-02": datetime(2026, 2, 1).astimezone(),
 }
 
 
