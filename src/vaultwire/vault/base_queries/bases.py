@@ -40,7 +40,7 @@ from vaultwire.vault.caller import RememberedResults
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import INVALID_ARGUMENTS, TOO_LARGE, VaultError
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.rows import Rows
 from vaultwire.vault.links.link_resolver import link_name, link_names_to, linkpath_of
 from vaultwire.vault.links.note_lookup import locate, locate_file
@@ -373,7 +373,7 @@ class Bases:
         around = self._this(place, this, progress)
         name = view or place.view
         types = self._settings.get().property_types
-        rows = self._index.rows.checked(progress)
+        rows = self._index.rows(progress)
         version = rows.version(progress)
         question = (place.text, place.path, name, around, tuple(types.items()))
         known = self._remembered.get(question, version)
@@ -401,7 +401,7 @@ class Bases:
         place = sources.read_source(self._files, self._index, source, progress)
         around = self._this(place, this, progress)
         path = locate_file(self._files, self._index, note, progress)
-        rows = self._index.rows.checked(progress)
+        rows = self._index.rows(progress)
         query = self._query(rows, _read(place), view or place.view, around, progress)
         found = rows.at([path], progress)
         if not found:
@@ -419,7 +419,7 @@ class Bases:
         if CachedExcludes(self._files.root, self._settings).get().hides(path):
             return [_IS_EXCLUDED]
         now = _in_zone(self._now())
-        rows = self._index.rows.checked(progress)
+        rows = self._index.rows(progress)
         types = self._settings.get().property_types
         note = NoteToBe(path, text, now.timestamp() * 1000)
         host = HostWithNote(self._index, rows, self._files, types, progress, note)
@@ -462,7 +462,7 @@ class Bases:
 
     def host(self, progress: Progress = NO_PROGRESS) -> VaultHost:
         """Return what tells where the links in cells lead."""
-        return self._host(self._index.rows.checked(progress), progress, reads_creation=False)
+        return self._host(self._index.rows(progress), progress, reads_creation=False)
 
     def _host(self, rows: Rows, progress: Progress, *, reads_creation: bool) -> VaultHost:
         types = self._settings.get().property_types

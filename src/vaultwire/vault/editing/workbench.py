@@ -40,7 +40,7 @@ from vaultwire.vault.holding.review_mode import (
     written_by,
 )
 from vaultwire.vault.holding.words import named
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.plans.context import BOM, PlanContext
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import Confirmation, NoteStat, Progress, VaultPath
