@@ -62,7 +62,7 @@ def test_a_note_of_any_shape_costs_in_proportion_to_its_length(tmp_path: Path, n
 
         def read(path: VaultPath = path) -> Record:
             read_fields(files, path, NgramFilter("a e i"))
-            return read_note(files, NoteStat(path, 0, 0, 0), None, hidden=False)
+            return read_note(files, NoteStat(path, 0, 0, 0), None, is_excluded=False)
 
         reading = read()
         assert reading.facts is not None

@@ -1,7 +1,7 @@
 """Which files searches and listings leave out: Obsidian's "Excluded files", and the lines of ``.vaultwireignore``.
 
 This keeps a vault tidy, not secret, as in Obsidian: links to excluded files still lead there, and a caller that names one
-gets it. So a rule that cannot be used hides nothing, and ``doctor`` reports it. Hidden files do not come here, the walk
+gets it. So a rule that cannot be used excludes nothing, and ``doctor`` reports it. Hidden files do not come here, the walk
 passes over them.
 """
 
@@ -21,7 +21,7 @@ from vaultwire.vault.search.text_forms import EXACT, TextForms, fold_case
 from vaultwire.vault.settings.obsidian_settings import CachedFile, CachedSettings, FileContent
 from vaultwire.vault.value_types import Problem
 
-# Rules in the syntax of gitignore, and which paths they match. The caller decides whether a match hides or allows.
+# Rules in the syntax of gitignore, and which paths they match. The caller decides whether a match excludes, hides or allows.
 #
 # Case and Unicode form matter here. A caller for whom they do not matter folds the rules and the paths.
 
@@ -217,17 +217,17 @@ class _Expression(NamedTuple):
 
 
 class Excludes:
-    """One state of the rules, and what they hide. Safe to use from several threads.
+    """One state of the rules, and what they exclude. Safe to use from several threads.
 
     ``stamp`` is a text that is equal for equal rules, in another process too, and ``""`` for none. An index stores it beside
-    what it hid.
+    what it left out.
     """
 
     def __init__(self, filters: tuple[str, ...] = (), ignore: FileContent = FileContent(None)) -> None:  # noqa: B008 - a constant
         """``filters`` are Obsidian's ``userIgnoreFilters``, ``ignore`` is the content of ``.vaultwireignore``.
 
         For Obsidian a filter between slashes is a JavaScript regular expression that may match anywhere in the path. Any
-        other filter is the beginning of paths: ``Arch`` hides ``Archive/a.md``. Case does not matter for either: the app
+        other filter is the beginning of paths: ``Arch`` excludes ``Archive/a.md``. Case does not matter for either: the app
         compiles them so, as the plugin Advanced Exclude found, and compares names so in the rest of a vault.
         """
         self._problems: list[Problem] = []
@@ -254,19 +254,19 @@ class Excludes:
         """What is wrong with the rules. That an expression takes too long is known once it was used."""
         return tuple(self._problems)
 
-    def hides(self, path: str) -> bool:
+    def is_excluded(self, path: str) -> bool:
         """Tell whether the file is left out."""
         if self.is_empty:
             return False
-        hidden = self._cached.get(path)
-        if hidden is None:
-            hidden = self._hides(path)
+        is_excluded = self._cached.get(path)
+        if is_excluded is None:
+            is_excluded = self._meets_rule(path)
             if len(self._cached) >= _MOST_CACHED:
                 self._cached.clear()
-            self._cached[path] = hidden
-        return hidden
+            self._cached[path] = is_excluded
+        return is_excluded
 
-    def _hides(self, path: str) -> bool:
+    def _meets_rule(self, path: str) -> bool:
         if fold_case(path).startswith(self._prefixes):
             return True
         if self._lines.matches(compose(path)):
@@ -281,7 +281,7 @@ class Excludes:
         text = text[1:-1] if is_expression else text
         if not text:
             self._problems.append(
-                Problem(_FILTERS_AT, "has an empty filter, which would hide everything; it hides nothing")
+                Problem(_FILTERS_AT, "has an empty filter, which would exclude everything; it excludes nothing")
             )
         elif not is_expression:
             self._prefixes += (fold_case(text),)
@@ -290,7 +290,7 @@ class Excludes:
                 check_regex(text)
             except BadRegexError as error:
                 reason = f"/{text}/ is no regular expression: {error.reason} (character {error.position + 1})"
-                self._problems.append(Problem(_FILTERS_AT, f"{reason}; it hides nothing"))
+                self._problems.append(Problem(_FILTERS_AT, f"{reason}; it excludes nothing"))
                 return
             budget = RegexBudget(_SECONDS_TO_START)
             needle = RegexNeedle(Pattern(0, text, match_case=False), budget)
@@ -310,7 +310,7 @@ class Excludes:
         if expression in self._expressions:
             self._expressions = tuple(other for other in self._expressions if other is not expression)
             reason = f"/{expression.source}/ takes too long on some paths; avoid repetitions inside repetitions"
-            self._problems.append(Problem(_FILTERS_AT, f"{reason}. It hides nothing"))
+            self._problems.append(Problem(_FILTERS_AT, f"{reason}. It excludes nothing"))
             self._cached.clear()
             self.stamp = self._make_stamp()
 
@@ -322,7 +322,7 @@ class Excludes:
             try:
                 glob = compile_rule(compose(text.removesuffix("\r")))
             except BadRuleError as error:
-                self._problems.append(Problem(IGNORE_FILE, f"line {number}{error}; it hides nothing"))
+                self._problems.append(Problem(IGNORE_FILE, f"line {number}{error}; it excludes nothing"))
             else:
                 globs += [glob] if glob is not None else []
         self._lines = GitignoreRules(globs)
