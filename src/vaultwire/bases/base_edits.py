@@ -15,9 +15,10 @@ from vaultwire.bases.base import Base, Broken, Expression, Filter, Group, NotABa
 from vaultwire.bases.functions.files import FILE_FIELDS
 from vaultwire.bases.functions.table import GLOBALS, METHOD_NAMES
 from vaultwire.bases.parser import (
+    ITEM_NAMES,
+    ROOTS,
     Binary,
     Call,
-    Index,
     ListLiteral,
     Literal,
     Member,
@@ -25,6 +26,8 @@ from vaultwire.bases.parser import (
     Node,
     Unary,
     children,
+    field_of,
+    property_of,
     to_text,
 )
 from vaultwire.bases.summaries import DEFAULT_SUMMARIES, default_summary
@@ -251,8 +254,8 @@ def _broken(base: Base) -> list[Broken]:
 # What is wrong in a base: expressions that cannot be read, names that mean nothing, formulas that need themselves.
 
 _LINE = re.compile(r"line (\d+)")
-# Names with a meaning of their own; ``value``, ``index``, ``acc`` only within functions of lists, which is not looked into.
-_OWN = frozenset(("file", "this", "note", "property", "formula", "value", "index", "acc", "values"))
+# Names with a meaning of their own; some only within functions of lists, which is not looked into.
+_OWN = ROOTS | ITEM_NAMES | {"values"}
 
 # Obsidian's own properties mean something though no note has them yet.
 _WELL_KNOWN = frozenset(("tags", "aliases", "cssclasses"))
@@ -353,7 +356,7 @@ class _Checker:
                 return ("" if name in GLOBALS else f"There is no function {name}()."), node.arguments
             wrong = "" if name in METHOD_NAMES else f"No value has a function {name}()."
             return wrong, (node.function.of, *node.arguments)
-        field = _field_of(node)
+        field = field_of(node)
         if field is not None:
             return self._unknown(*field), ()
         if isinstance(node, Name):
@@ -370,19 +373,6 @@ class _Checker:
             return "" if name.split(".", maxsplit=1)[0] in FILE_FIELDS else f"A file has no {name!r}. It has: {fields}."
         is_there = name.casefold() in _WELL_KNOWN or name.casefold() in self._properties
         return "" if is_there else f"No note has the property {name!r}."
-
-
-def _field_of(node: Node) -> tuple[str, str] | None:
-    """Return kind and name of ``note.x``, ``file.x``, ``formula.x`` or the same in brackets."""
-    if isinstance(node, Index) and isinstance(node.index, Literal) and isinstance(node.index.value, str):
-        of, name = node.of, node.index.value
-    elif isinstance(node, Member):
-        of, name = node.of, node.name
-    else:
-        return None
-    if not isinstance(of, Name) or of.name not in ("note", "property", "file", "formula"):
-        return None
-    return ("note" if of.name == "property" else of.name), name
 
 
 def _circles(formulas: Mapping[str, Expression]) -> list[str]:
@@ -407,7 +397,7 @@ def _needed(expression: Expression) -> set[str]:
     waiting: list[Node] = [] if isinstance(expression, Broken) else [expression]
     while waiting:
         node = waiting.pop()
-        field = _field_of(node)
+        field = field_of(node)
         if field is not None and field[0] == "formula":
             found.add(field[1])
         waiting += children(node)
@@ -480,27 +470,25 @@ def _all_of(wanted: Filter | None) -> Iterator[Node]:
 
 def _equality(node: Binary, asked: _Asked) -> None:
     for side, other in ((node.left, node.right), (node.right, node.left)):
-        name = property_name(side)
-        if name == "file.tags":
-            constant = _constant(other)
+        constant = _constant(other)
+        field, name = field_of(side), property_of(side)
+        if field == ("file", "tags"):
             if isinstance(constant, list):
                 asked.tags += [each.removeprefix("#") for each in constant if isinstance(each, str)]
-        elif name:
-            constant = _constant(other)
-            if constant is not None or (isinstance(other, Literal) and other.value is None):
-                asked.give(name, constant)  # an empty property equals null
-        elif isinstance(side, Member) and side.name == "folder" and _is_file(side.of):
-            folder = _constant(other)
-            if isinstance(folder, str):
-                asked.folders.append(folder.strip("/"))
+        elif field == ("file", "folder"):
+            if isinstance(constant, str):
+                asked.folders.append(constant.strip("/"))
+        elif name and (constant is not None or (isinstance(other, Literal) and other.value is None)):
+            asked.give(name, constant)  # an empty property equals null
 
 
 def _call(function: Member, arguments: tuple[Node, ...], asked: _Asked) -> None:
     texts = [each.value for each in arguments if isinstance(each, Literal) and isinstance(each.value, str)]
     if len(texts) != len(arguments) or not texts:
         return
-    if not _is_file(function.of):
-        if function.name == "contains" and property_name(function.of) in ("tags", "file.tags"):
+    if not (isinstance(function.of, Name) and function.of.name == "file"):
+        is_tags = field_of(function.of) == ("file", "tags") or property_of(function.of) == "tags"
+        if function.name == "contains" and is_tags:
             asked.tags.append(texts[0].removeprefix("#"))
     elif function.name == "inFolder":
         asked.folders += [folder] if (folder := texts[0].strip("/")) else []  # every file is in the vault's own folder
@@ -516,25 +504,6 @@ def _one_folder(folders: list[str]) -> str | None:
     if deepest is None or not all(f"{deepest}/".startswith(f"{folder}/") for folder in folders if folder):
         return None
     return deepest
-
-
-def _is_file(node: Node) -> bool:
-    return isinstance(node, Name) and node.name == "file"
-
-
-def property_name(node: Node) -> str:
-    """Return the name of the note's property that an expression is; "" if it is none."""
-    if isinstance(node, Name):
-        return "" if node.name in ("file", "this", "note", "property", "formula") else node.name
-    if isinstance(node, Member) and _is_file(node.of) and node.name == "tags":
-        return "file.tags"
-    if isinstance(node, Index) and isinstance(node.index, Literal) and isinstance(node.index.value, str):
-        of, name = node.of, node.index.value
-    elif isinstance(node, Member):
-        of, name = node.of, node.name
-    else:
-        return ""
-    return name if isinstance(of, Name) and of.name in ("note", "property") else ""
 
 
 def _constant(node: Node) -> PropertyValue:

@@ -256,8 +256,9 @@ def _place(hunk: _Hunk, lines: list[str], *, is_ended: bool) -> int:
         )
     if len(places) > 1:
         numbers = [place + 1 for place in places[:_MAX_PLACES]]
+        or_more = " or more" if len(places) > _MAX_PLACES else ""
         raise AmbiguousPlaceError(
-            f"the lines of the hunk in line {hunk.number} are in the text {len(places)} times: from line "
+            f"the lines of the hunk in line {hunk.number} are in the text {len(numbers)} times{or_more}: from line "
             f"{', '.join(map(str, numbers))} on. Give the right number in its header, or more lines around the change.",
             numbers,
         )
@@ -265,25 +266,12 @@ def _place(hunk: _Hunk, lines: list[str], *, is_ended: bool) -> int:
 
 
 def _places_of(old: list[str], lines: list[str]) -> list[int]:
-    """Return where the old lines occur in the text, in as many steps as both have lines.
-
-    D. E. Knuth, J. H. Morris and V. R. Pratt, "Fast Pattern Matching in Strings", 1977.
-    """
-    fallback = [0]  # after n matching lines and a mismatch: how many lines still match
-    matched = 0
-    for line in old[1:]:
-        while matched and old[matched] != line:
-            matched = fallback[matched - 1]
-        matched += old[matched] == line
-        fallback.append(matched)
+    """Return where the old lines occur in the text, the first places only."""
+    text, sought = ("\n".join(["", *some, ""]) for some in (lines, old))
     places: list[int] = []
-    matched = 0
-    for number, line in enumerate(lines):
-        while matched and (matched == len(old) or old[matched] != line):
-            matched = fallback[matched - 1]
-        matched += old[matched] == line
-        if matched == len(old):
-            places.append(number + 1 - matched)
+    at = -1
+    while len(places) <= _MAX_PLACES and (at := text.find(sought, at + 1)) >= 0:
+        places.append(text.count("\n", 0, at))
     return places
 
 

@@ -64,7 +64,7 @@ def test_a_note_of_any_shape_costs_in_proportion_to_its_length(tmp_path: Path, n
 
         def read(path: VaultPath = path, facts: NoteFacts = known) -> Record:
             read_fields(files, path, facts, NgramFilter("a e i"))
-            return read_note(files, NoteStat(path, 0, 0, 0), None, hidden=False)
+            return read_note(files, NoteStat(path, 0, 0, 0), None, is_excluded=False)
 
         reading = read()
         assert reading.facts is not None

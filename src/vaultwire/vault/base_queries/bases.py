@@ -416,7 +416,7 @@ class Bases:
         place = sources.read_source(self._files, self._index, source, progress)
         base = _read(place)
         shown = find_view(base, view or place.view)
-        if CachedExcludes(self._files.root, self._settings).get().hides(path):
+        if CachedExcludes(self._files.root, self._settings).get().is_excluded(path):
             return [_IS_EXCLUDED]
         now = _in_zone(self._now())
         rows = self._index.rows(progress)

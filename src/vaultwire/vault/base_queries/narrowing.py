@@ -11,7 +11,20 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, View
-from vaultwire.bases.parser import Binary, Call, Index, Literal, Member, Name, Node, Unary, children
+from vaultwire.bases.parser import (
+    ITEM_NAMES,
+    Binary,
+    Call,
+    Index,
+    Literal,
+    Member,
+    Name,
+    Node,
+    Unary,
+    children,
+    field_of,
+    property_of,
+)
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.index import rows
 from vaultwire.vault.index.rows import AnyOf, Every, Not
@@ -89,8 +102,6 @@ _OF_FILES = frozenset(
 )
 _NOT_OF_VALUE = _OF_FILES | TIME_AND_CHANCE
 _WITH_LAMBDA = frozenset(("filter", "map", "reduce"))
-_OF_LAMBDAS = frozenset(("value", "index", "acc"))
-_ROOTS = frozenset(("file", "this", "note", "formula", "property"))
 _ONLY_TEXT = 1
 
 
@@ -214,18 +225,18 @@ class _Narrowing:
 
     def _depends_on(self, node: Node, names: dict[str, str], formulas: frozenset[str], *, in_lambda: bool) -> bool:
         """Add the properties that an expression depends on. Return whether it depends on nothing else."""
-        of = _property_of(node)
-        if of is not None:
+        of = property_of(node)
+        if of is not None and not (isinstance(node, Name) and of in ITEM_NAMES):
             names.setdefault(of.casefold(), of)
             return len(names) <= 1
-        formula = _field(node, "formula")
-        if formula is not None:
+        root, formula = field_of(node) or ("", "")
+        if root == "formula":
             expression = self._judge.formula(formula)
             if expression is None or isinstance(expression, Broken) or formula in formulas:
                 return False
             return self._depends_on(expression, names, formulas | {formula}, in_lambda=False)
         if isinstance(node, Name):
-            return in_lambda and node.name in _OF_LAMBDAS
+            return in_lambda and node.name in ITEM_NAMES
         if not isinstance(node, Call):
             return all(self._depends_on(each, names, formulas, in_lambda=in_lambda) for each in children(node))
         called = node.function
@@ -368,29 +379,12 @@ def _one_of(conditions: list[rows.Condition]) -> rows.Condition:
 # ---------------------------------------------------------------------- expressions
 
 
-def _property_of(node: Node) -> str | None:
-    """Return the property that an expression is: ``x``, ``note.x``, ``note["x"]``, ``property.x``."""
-    if isinstance(node, Name):
-        return None if node.name in _ROOTS or node.name in _OF_LAMBDAS else node.name
-    return _field(node, "note") or _field(node, "property")
-
-
-def _field(node: Node, root: str) -> str | None:
-    """Return the name of a field of a root such as ``note``, written with a dot or in brackets."""
-    if isinstance(node, (Member, Index)) and isinstance(node.of, Name) and node.of.name == root:
-        if isinstance(node, Member):
-            return node.name
-        if isinstance(node.index, Literal) and isinstance(node.index.value, str):
-            return node.index.value
-    return None
-
-
 def _is_file(node: Node) -> bool:
     return (isinstance(node, Name) and node.name == "file") or _is_field(node, "file")
 
 
 def _is_field(node: Node, name: str) -> bool:
-    return _field(node, "file") == name
+    return field_of(node) == ("file", name)
 
 
 def _is_this(node: Node) -> bool:

@@ -20,21 +20,23 @@ from vaultwire.vault.value_types import Progress, VaultPath
 _BATCH = 1000
 # To follow so many links one by one takes as long as to build the whole graph of 10,000 notes.
 _MOST_FOLLOWED = 20_000
-_HIDDEN, _NOWHERE = -1, -2
+_EXCLUDED, _NOWHERE = -1, -2
 
 
 def link_graph(catalog: Catalog, progress: Progress) -> LinkGraph:
     """Return the graph of all links, those in frontmatter included.
 
-    Hidden notes are not in it: their links do not count, and links to them are left out, but not as broken links.
+    Excluded notes are not in it: their links do not count, and links to them are left out, but not as broken links.
     """
     numbers: dict[VaultPath, int] = {}
     sources: dict[int, int] = {}  # a note's id and its number in the graph
     visible: list[VaultPath] = []
     notes = bytearray()
-    for note_id, path, as_note, hidden in catalog.rows("SELECT id, path, is_note, hidden FROM files ORDER BY path"):
-        numbers[path] = _HIDDEN if hidden else len(visible)
-        if hidden:
+    for note_id, path, as_note, is_excluded in catalog.rows(
+        "SELECT id, path, is_note, is_excluded FROM files ORDER BY path"
+    ):
+        numbers[path] = _EXCLUDED if is_excluded else len(visible)
+        if is_excluded:
             continue
         if as_note:
             sources[note_id] = len(visible)
@@ -103,13 +105,13 @@ def _changed_graph(
     now: dict[str, bool] = {
         path: bool(as_note)
         for path, as_note in catalog.rows(
-            f"SELECT path, is_note FROM files WHERE NOT hidden AND path {IN_LIST}", (paths,)
+            f"SELECT path, is_note FROM files WHERE NOT is_excluded AND path {IN_LIST}", (paths,)
         )
     }
     # Links of these names may lead elsewhere now.
     names = {name for path, is_listed in changed.items() if is_listed for name in link_names_to(VaultPath(path))}
     rows = catalog.rows(
-        "SELECT path, line, linktext FROM files JOIN links ON note = id WHERE is_note AND NOT hidden AND (path"
+        "SELECT path, line, linktext FROM files JOIN links ON note = id WHERE is_note AND NOT is_excluded AND (path"
         f" {IN_LIST} OR id IN (SELECT note FROM links WHERE links.name {IN_LIST})) ORDER BY path, line, place LIMIT ?",
         (paths, json.dumps([*names]), _MOST_FOLLOWED),
     )
@@ -128,7 +130,7 @@ def _changed_graph(
         target = resolver.resolve(source, linkpath)
         if target is None:
             lost.append((line, linkpath.strip()))
-        elif target in came or (target in graph and target not in gone):  # else it is hidden
+        elif target in came or (target in graph and target not in gone):  # else it is excluded
             found.append(target)
     for _, lost in links.values():
         lost.sort()

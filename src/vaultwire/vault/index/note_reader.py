@@ -121,17 +121,17 @@ _LONG = 400_000
 _NOT_INDEXED = "cannot be indexed ({}): its text is searched, its links, tags and properties are not known"
 
 
-def read_note(files: Files, stat: NoteStat, known_digest: int | None, *, hidden: bool) -> Record:
+def read_note(files: Files, stat: NoteStat, known_digest: int | None, *, is_excluded: bool) -> Record:
     """Read a file for the catalog. If its digest is the known one, the record says nothing else of it."""
     if not is_searchable(stat.path):
-        return Record(stat, is_note=False, hidden=hidden)
+        return Record(stat, is_note=False, is_excluded=is_excluded)
     try:
         data = _data(files, stat.path)
     except VaultError as error:
-        return unreadable(stat, error.message, hidden=hidden)
+        return unreadable(stat, error.message, is_excluded=is_excluded)
     is_racy = time.time_ns() - stat.modified_ns < _RACY_NS
     digest = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big", signed=True)
-    record = Record(stat, is_note(stat.path), hidden, PENDING, digest, is_racy)
+    record = Record(stat, is_note(stat.path), is_excluded, PENDING, digest, is_racy)
     if digest == known_digest:
         return record
     try:
@@ -178,9 +178,9 @@ def read_fields(files: Files, path: VaultPath, facts: NoteFacts, ngrams: NgramFi
     return None if has_too_many_words(fields[0][BODY]) else fields
 
 
-def unreadable(stat: NoteStat, problem: str, *, hidden: bool) -> Record:
+def unreadable(stat: NoteStat, problem: str, *, is_excluded: bool) -> Record:
     """Return the record of a file that cannot be read."""
-    return Record(stat, is_note=is_note(stat.path), hidden=hidden, state=PENDING, problem=problem)
+    return Record(stat, is_note=is_note(stat.path), is_excluded=is_excluded, state=PENDING, problem=problem)
 
 
 def _data(files: Files, path: VaultPath) -> bytes:
