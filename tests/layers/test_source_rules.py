@@ -20,8 +20,7 @@ ONLY = {
     "os._exit": (),
     # vault/settings/obsidian_settings.py: Obsidian's settings are no notes, lie where no note may, and may be linked from
     # outside the vault.
-    # vault/changes/journal_segments.py, journal_records.py: the journal of changes, which lies outside of the vault.
-    # vault/holding/: what waits for the person and what they decided, beside the journal.
+    # vault/changes/record_store.py: the file of the journal, which lies outside of the vault; old_journal.py: earlier ones.
     # trust/policy_file.py: what the person allows.
     # trust/keys.py: fingerprints of keys, in the state folder.
     # trust/audit.py: the log of what was asked, which lies outside of the vault.
@@ -42,9 +41,7 @@ ONLY = {
         "vault/disk/files.py",
         "vault/guides.py",
         "vault/settings/obsidian_settings.py",
-        "vault/changes/journal_segments.py",
-        "vault/changes/journal_records.py",
-        "vault/holding/",
+        "vault/changes/old_journal.py",
         "vault/disk/process_lock.py",
         "vault/disk/watch.py",
         "toolkit/catalog.py",
@@ -64,8 +61,7 @@ ONLY = {
         "vault/disk/files.py",
         "vault/disk/file_operations.py",
         "vault/disk/process_lock.py",
-        "vault/changes/journal_segments.py",
-        "vault/holding/",
+        "vault/changes/record_store.py",
         "trust/keys.py",
         "trust/audit.py",
         "client_setup/client_files.py",

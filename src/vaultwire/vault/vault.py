@@ -139,8 +139,9 @@ class Vault:
         self._index.run_watch_loop(on_change)
 
     def close(self) -> None:
-        """End ``run_watch_loop``. Safe from any thread."""
+        """End ``run_watch_loop``, and close the files. Safe from any thread."""
         self._index.close()
+        self._bench.changes.store.close()
 
     @property
     def overview(self) -> Overview:
