@@ -101,6 +101,11 @@ def keys_folder(state: str | None = None) -> str:
     return os.path.join(state_folder() if state is None else state, "keys")
 
 
+def sign_in_folder(state: str | None = None) -> str:
+    """Return the folder of people and grants, in the state folder."""
+    return os.path.join(state_folder() if state is None else state, "sign-in")
+
+
 def audit_file(given: str) -> str:
     """Return the path of the audit log: the given file, or ``audit.jsonl`` in the given folder."""
     path = os.path.abspath(os.path.expanduser(given))

@@ -64,6 +64,7 @@ ONLY = {
         "vault/changes/record_store.py",
         "trust/keys.py",
         "trust/audit.py",
+        "remote/store.py",
         "client_setup/client_files.py",
         "transports/stdio.py",
         "obsidian/plugin_files.py",
@@ -72,6 +73,7 @@ ONLY = {
     # transports/relay/upstream.py: listening to what the server behind a relay says unasked.
     # app/editors.py: what goes on beside the editors' sockets: following the app, telling news.
     # transports/oauth.py: the fetching of an issuer's keys, which must hold up neither the event loop nor the end.
+    # remote/clients.py: the fetching of a client's document, likewise.
     # vault/index/freshness.py: building the text index while the vault is watched.
     "threading.Thread": (
         "server/dispatcher.py",
@@ -79,6 +81,7 @@ ONLY = {
         "server/http/one_shot.py",
         "server/vaults.py",
         "app/editors.py",
+        "remote/clients.py",
         "transports/oauth.py",
         "transports/relay/upstream.py",
         "vault/index/freshness.py",

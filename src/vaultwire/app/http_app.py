@@ -23,11 +23,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vaultwire.app.serving import NetworkConfig
+    from vaultwire.app.serving import NetworkConfig, PublicServer
     from vaultwire.config import Options
     from vaultwire.desk.http_endpoint import DeskEndpoint
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
+    from vaultwire.remote.endpoint import SignIn
     from vaultwire.server.handlers import Handlers
     from vaultwire.transports import Message, Receive, Scope, Send
     from vaultwire.transports.oauth import Protected
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
         cors_any_origin: bool
         require_key: bool
         oauth: Trusted | None
+        public_url: str | None
+        client_host: str | Sequence[str]
         metrics: bool
         log_json: bool
         desk: bool
@@ -94,14 +97,16 @@ class HttpApp:
         )
         self._mcp = streamable_http.StreamableHttp(self._workers, new_session, guard.KEY_NAME)
         self._protected = _make_protected(network.oauth, address, observer)
+        self._sign_in = _make_sign_in(network.public, observer, may_write=not handlers.read_only)
+        issuer = self._sign_in or self._protected
         rules = guard.Rules(
             names=address.names,
             any_address=address.any_address,
             origins=network.allow_origin,
-            key_required=network.require_key or not address.is_local or self._protected is not None,
+            key_required=network.require_key or not address.is_local or issuer is not None,
             owner=keys.owner,
-            token_owner=None if self._protected is None else self._protected.owner,
-            challenge="" if self._protected is None else self._protected.challenge,
+            token_owner=None if issuer is None else issuer.owner,
+            challenge="" if issuer is None else issuer.challenge,
         )
         self._guard = guard.Guard(self._doors(network), rules, observer)
 
@@ -124,6 +129,8 @@ class HttpApp:
             doors.append(guard.Door("desk", DESK_PATH, self._desk, MAX_MESSAGE_BYTES, needs_key=False))
         if self._protected is not None:
             doors.append(guard.Door("oauth", self._protected.path, self._protected.show, 0, False, guard.READING))
+        if self._sign_in is not None:
+            doors += self._sign_in.doors()
         if network.metrics:
             doors.append(guard.Door("metrics", "/metrics", self._observer.page, 0))
         return doors
@@ -136,7 +143,7 @@ class HttpApp:
         if not self._is_open:
             self.open()
             at_process_end(self.close)
-        await self._guard(scope, receive, send)
+        await self._guard(scope if self._sign_in is None else self._sign_in.unwrap(scope), receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """Open and close when the server says so (ASGI, "Lifespan Protocol")."""
@@ -169,6 +176,8 @@ class HttpApp:
         """End the calls in flight, and close the vault with all that is to be written. Once the clients are gone."""
         self._workers.end(_LEFT_SECONDS)
         self._updater.end()
+        if self._sign_in is not None:
+            self._sign_in.close()
 
 
 def _open_keys(network: NetworkConfig, *, is_local: bool) -> Keys:
@@ -178,7 +187,7 @@ def _open_keys(network: NetworkConfig, *, is_local: bool) -> Keys:
         has_keys = bool(keys.all())
     except OSError as error:
         raise ConfigError(f"cannot read the keys in {network.keys}: {error.strerror}") from None
-    if (network.require_key or not is_local) and not has_keys and network.oauth is None:
+    if (network.require_key or not is_local) and not has_keys and network.oauth is None and network.public is None:
         why = "there is none" if is_local else f"other computers can reach {network.host}"
         raise ConfigError(f"a key is needed and {why}: issue one with vaultwire keys issue NAME")
     return keys
@@ -203,3 +212,39 @@ def _make_protected(oauth: Trusted | None, address: Address, observer: observing
         raise ConfigError("--oauth-issuer needs --oauth-resource where other computers can reach the server: its URL")
     resource = oauth.resource or f"{address.url}/mcp"
     return Protected(Tokens(oauth.issuer, oauth.audience or resource, oauth.scopes), resource, observer.tell)
+
+
+def _make_sign_in(public: PublicServer | None, observer: observing.Observer, *, may_write: bool) -> SignIn | None:
+    """Return what lets people sign in, None if nobody is to. Raises ConfigError."""
+    if public is None:
+        return None
+    import sqlite3  # noqa: PLC0415 - only where it is asked for, here and below
+
+    try:
+        from vaultwire.remote.endpoint import SignIn  # noqa: PLC0415
+    except ImportError:
+        from vaultwire.installation import how_to_add  # noqa: PLC0415
+
+        raise ConfigError(
+            f"--public-url needs packages that are not installed. To add them: {how_to_add('remote')}"
+        ) from None
+    from vaultwire.remote.clients import Clients  # noqa: PLC0415
+    from vaultwire.remote.store import Store  # noqa: PLC0415
+
+    try:
+        store = Store(public.folder)
+        store.set_url(public.url)
+        if not store.people():
+            observer.tell("nobody can sign in yet. To add yourself: vaultwire people add NAME")
+        clients = Clients(store.key(), public.hosts)
+    except (OSError, sqlite3.Error) as error:
+        raise ConfigError(f"cannot use the folder of people and grants, {public.folder}: {error}") from None
+    return SignIn(
+        store,
+        clients,
+        public.url,
+        public.notes,
+        observer.tell,
+        may_write=may_write,
+        has_connectors=public.has_connectors,
+    )

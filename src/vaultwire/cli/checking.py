@@ -121,6 +121,7 @@ _EXTRAS = {
     "images": "makes large pictures smaller",
     "oauth": "checks the tokens of an OAuth issuer",
     "pdf": "reads the text of PDFs",
+    "remote": "lets people sign in from elsewhere",
     "web": "searches the web",
 }
 _STYLES = {_HEADING: "1", _PROBLEM: "31", _REMARK: "33"}

@@ -74,6 +74,27 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="further name of this server; may be given more than once",
     )
+    _add_callers(parser)
+    tls = parser.add_argument_group("TLS")
+    tls.add_argument("--tls-cert", metavar="FILE", help="certificate chain, PEM: serve over TLS")
+    tls.add_argument("--tls-key", metavar="FILE", help="key of the certificate, PEM, if it is not in the same file")
+    others = parser.add_argument_group("the desk, and further clients")
+    others.add_argument(
+        "--no-desk",
+        action="store_false",
+        dest="desk",
+        help="do not serve the desk, the page for you (see vaultwire desk)",
+    )
+    others.add_argument("--ide", action="store_true", help="also connect Claude Code as its editor (see vaultwire ide)")
+    editors.add_companions(others)
+    watching = parser.add_argument_group("logs and metrics")
+    watching.add_argument("--metrics", action="store_true", help="serve metrics for Prometheus at /metrics")
+    watching.add_argument("--log-json", action="store_true", help="print a JSON line on stderr for each request")
+    watching.add_argument("--log-file", metavar="LOG", help="append to this file what would go to stdout and stderr")
+
+
+def _add_callers(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say who may call."""
     callers = parser.add_argument_group("web pages, keys and tokens")
     callers.add_argument(
         "--allow-origin",
@@ -104,22 +125,22 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
         metavar="SCOPE",
         help="scope that a token must have; may be given more than once",
     )
-    tls = parser.add_argument_group("TLS")
-    tls.add_argument("--tls-cert", metavar="FILE", help="certificate chain, PEM: serve over TLS")
-    tls.add_argument("--tls-key", metavar="FILE", help="key of the certificate, PEM, if it is not in the same file")
-    others = parser.add_argument_group("the desk, and further clients")
-    others.add_argument(
-        "--no-desk",
-        action="store_false",
-        dest="desk",
-        help="do not serve the desk, the page for you (see vaultwire desk)",
+    public = parser.add_argument_group("people who sign in, from claude.ai, ChatGPT or a phone (docs/remote.md)")
+    public.add_argument(
+        "--public-url",
+        metavar="URL",
+        help="URL of this server for everybody, such as https://notes.example.org: people sign in here (vaultwire people)",
     )
-    others.add_argument("--ide", action="store_true", help="also connect Claude Code as its editor (see vaultwire ide)")
-    editors.add_companions(others)
-    watching = parser.add_argument_group("logs and metrics")
-    watching.add_argument("--metrics", action="store_true", help="serve metrics for Prometheus at /metrics")
-    watching.add_argument("--log-json", action="store_true", help="print a JSON line on stderr for each request")
-    watching.add_argument("--log-file", metavar="LOG", help="append to this file what would go to stdout and stderr")
+    public.add_argument(
+        "--client-host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="also know the clients of this host; may be given more than once",
+    )
+    public.add_argument(
+        "--connector", action="store_true", help="also serve connector addresses (vaultwire grants connector)"
+    )
 
 
 @command(
@@ -153,6 +174,7 @@ def serve(options: argparse.Namespace) -> int:
 def network_config(config: Config, options: argparse.Namespace) -> NetworkConfig:
     """Return the settings that the options of the network doors give. Raises ConfigError."""
     given = {name: value for name, value in vars(options).items() if name in NetworkConfig._fields}
+    given |= {name: getattr(options, name) for name in ("public_url", "client_host", "connector")}
     return make_network_config(config, oauth=_oauth(options), **given)
 
 
@@ -256,7 +278,11 @@ def _install_service(options: argparse.Namespace) -> int:
     if options.action == "print" or options.dry_run:
         _show_plan(plan)
         return 0
-    needs_key = options.oauth_issuer is None and (options.require_key or not _is_here(options.host))
+    needs_key = (
+        options.oauth_issuer is None
+        and options.public_url is None
+        and (options.require_key or not _is_here(options.host))
+    )
     if needs_key and not Keys(keys_folder(config.state)).all():
         raise ConfigError("a key is needed and there is none: issue one with vaultwire keys issue NAME")
     if not os.path.exists(plan.path):  # else our own service has the port

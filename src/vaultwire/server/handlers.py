@@ -295,11 +295,10 @@ class Handlers:
             if dialect.unknown_tool is None:
                 return wording.failure(TOOL_NOT_FOUND, message, {})
             return Refusal(dialect.unknown_tool, message, {"errorCode": TOOL_NOT_FOUND})
-        if not self._policy.allows_everything:
-            peer = request.peer
-            refusal = self._policy.refusal(description["name"], description["annotations"], peer.name, peer.authority)
-            if refusal is not None:
-                return wording.failure(POLICY_DENIED, refusal, {})
+        peer = request.peer
+        refusal = self._policy.refusal(description["name"], description["annotations"], peer.name, peer.authority)
+        if refusal is not None:
+            return wording.failure(POLICY_DENIED, refusal, {})
         for used in work_of(description["name"], arguments):
             if self.describe(used) is None or not self._may_read_by(used, request):
                 return wording.failure(POLICY_DENIED, f"This call does the work of {used}, which is not allowed.", {})

@@ -53,7 +53,10 @@ def is_public(address: str) -> bool:
 
 
 class Downloader:
-    """Fetches files from the hosts that ``may_fetch_from`` allows. The other arguments are for tests."""
+    """Fetches files from the hosts that ``may_fetch_from`` allows, after at most so many ``redirects``.
+
+    The other arguments are for tests.
+    """
 
     def __init__(
         self,
@@ -63,12 +66,14 @@ class Downloader:
         may_connect_to: Callable[[str], bool] = is_public,
         tls: ssl.SSLContext | None = None,
         port: int = 443,
+        redirects: int = _MOST_REDIRECTS,
     ) -> None:
         self._may_fetch_from = may_fetch_from
         self._resolve = resolve
         self._may_connect_to = may_connect_to
         self._tls = tls
         self._port = port
+        self._redirects = redirects
 
     def fetch(self, url: str, name: str, max_bytes: int, progress: Progress, seconds: float = SECONDS) -> bytes:
         """Return the bytes at a URL, which must be of the type that ``name`` says by its extension.
@@ -77,7 +82,7 @@ class Downloader:
         """
         until = time.monotonic() + seconds
         try:
-            for _ in range(_MOST_REDIRECTS + 1):
+            for _ in range(self._redirects + 1):
                 host, target = self._check(url)
                 with closing(self._connect(host, until)) as connection:
                     connection.request("GET", target, headers={"User-Agent": "vaultwire", "Accept": "*/*"})
@@ -91,7 +96,7 @@ class Downloader:
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = getattr(error, "verify_message", "") or str(error) or type(error).__name__
             raise VaultError(WEB_FAILED, f"The file could not be fetched from {host}: {reason}.") from None
-        raise VaultError(WEB_FAILED, f"{host} redirects more than {_MOST_REDIRECTS} times.")
+        raise VaultError(WEB_FAILED, f"{host} redirects more than {self._redirects} times.")
 
     def _check(self, url: str) -> tuple[str, str]:
         """Return the host and the target of a request. Raises VaultError for a URL that may not be fetched."""
