@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from support.costs import costs_of, steps_of
 from support.shapes import BASES, CANVASES, Shape, of_bytes
 from support.vaults import open_vault, snapshot
-from vaultwire.markdown import edits
+from vaultwire.markdown import edits, offsets
 from vaultwire.markdown.canvas import NotACanvasError, canvas_edits, file_nodes
 from vaultwire.markdown.link_spans import NewLink, NotABaseError, base_edits
-from vaultwire.markdown import offsets
 from vaultwire.markdown.offsets import MOST_MARKS, MOST_PROPERTIES
 from vaultwire.markdown.tag_spans import rename_tag
 from vaultwire.vault.editing.revising import GivenProperty, apply_diff
