@@ -66,6 +66,11 @@ class Computer:
     def install(self, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return self.run("install", "--vault", str(self.vault), "--port", str(self.port), *more, **environment)
 
+    def close(self) -> None:
+        """End what the service manager started."""
+        if (self.folder / "managers" / "known.json").exists():
+            self.run("remove", "--force")
+
     def calls(self) -> list[list[str]]:
         path = self.folder / "managers" / "calls.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
@@ -75,14 +80,14 @@ class Computer:
 def computer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Computer]:
     each = Computer(tmp_path, request.param)
     yield each
-    each.run("remove", "--force")
+    each.close()
 
 
 @pytest.fixture
 def linux(tmp_path: Path) -> Iterator[Computer]:
     each = Computer(tmp_path)
     yield each
-    each.run("remove", "--force")
+    each.close()
 
 
 def files_below(folder: Path) -> set[str]:
