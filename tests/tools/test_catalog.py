@@ -79,6 +79,7 @@ def test_only_what_changes_nothing_is_called_read_only() -> None:
 
 def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
     assert {described["name"] for described in CATALOG if described["timeClass"] == "file"} == {
+        "fetch",
         "read_note",
         "write_note",
         "delete_note",

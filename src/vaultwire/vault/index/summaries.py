@@ -413,7 +413,8 @@ def suspects(
     condition, values = below(folder)
     canvas = f"(NOT is_note AND name GLOB '*{CANVAS_SUFFIX}')"
     checked = catalog.rows(
-        f"SELECT path FROM files WHERE ({canvas} OR (is_note AND NOT is_excluded)) AND {condition} ORDER BY path", values
+        f"SELECT path FROM files WHERE ({canvas} OR (is_note AND NOT is_excluded)) AND {condition} ORDER BY path",
+        values,
     )
     suspected = graph.with_lost_links()
     suspected.update(
