@@ -1,7 +1,7 @@
 """The catalog: what is known of every file of a vault, in SQLite: stats, names, links, tags, properties, tasks.
 
 It has the connections, the transactions, and what the index updater reads and writes. What callers ask for is in
-``catalog_queries``, ``note_finder``, ``summaries`` and ``link_graph_builder``.
+``catalog_queries``, ``summaries`` and ``link_graph``.
 
 Every process that serves the vault shares the catalog: the first one to see a change writes it, the others find it here. The
 catalog also says what the text index still lacks (``PENDING``), so a process that is killed leaves nothing half done.

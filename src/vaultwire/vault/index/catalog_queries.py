@@ -1,7 +1,6 @@
-"""Queries of the catalog: notes, tags, and where links lead. They expect a catalog that is up to date.
+"""Queries of the catalog: notes by conditions, tags, and where links lead. They expect a catalog that is up to date.
 
-Conditions on properties and names are in ``note_finder``, totals in ``summaries``, the link graph in
-``link_graph_builder``.
+Totals are in ``summaries``, the link graph in ``link_graph``.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from vaultwire.vault.links.likeness import FuzzyNames
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
 from vaultwire.vault.listed import Pairs
 from vaultwire.vault.search.filters import Condition, NoteFilter
-from vaultwire.vault.search.text_forms import strip_diacritics
+from vaultwire.vault.search.terms import strip_diacritics
 from vaultwire.vault.value_types import IndexedSoFar, NamedNote, NoteStat, TagCount, Tagged, VaultPath
 
 

@@ -17,11 +17,10 @@ from vaultwire.vault.index.catalog import Catalog
 from vaultwire.vault.index.catalog_queries import NoteNames
 from vaultwire.vault.index.freshness import Freshness, OnChange, Opened, Patience
 from vaultwire.vault.index.index_folder import IndexFolder
-from vaultwire.vault.index.link_graph_builder import GraphKeeper
+from vaultwire.vault.index.link_graph import GraphKeeper, LinkGraph
 from vaultwire.vault.index.rows import Remembered, Rows
 from vaultwire.vault.index.searching import Lacks, Page, Searches
 from vaultwire.vault.index.summaries import FolderFiles, Misfits, SharedWords, Suspects
-from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.listed import Keys, Listed
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter
 from vaultwire.vault.search.query import Query

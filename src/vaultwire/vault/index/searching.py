@@ -25,14 +25,13 @@ from vaultwire.vault.index.catalog_queries import from_stored, tasks_of
 from vaultwire.vault.index.index_folder import IndexParts
 from vaultwire.vault.index.search_plan import FOLDER, HAS_ENCODED, KIND, AllOf, ExactValue, exact_value, make_plan
 from vaultwire.vault.index.text_index import TextIndex
-from vaultwire.vault.index.tokenizer import NgramFilter, may_lie_inside
 from vaultwire.vault.index.updater import MOST_READ, IndexUpdater
+from vaultwire.vault.index.words import NgramFilter, may_lie_inside
 from vaultwire.vault.search.filters import EMPTY_VALUES, scalars_as_texts
 from vaultwire.vault.search.matching import Match, Matcher, required_text
 from vaultwire.vault.search.note_parts import Value, read_searchable, searchable_text
 from vaultwire.vault.search.query import And, Expression, Or, Property, Query, Within
-from vaultwire.vault.search.terms import Text
-from vaultwire.vault.search.text_forms import TextForms, fold_case, strip_diacritics
+from vaultwire.vault.search.terms import Text, TextForms, fold_case, strip_diacritics
 from vaultwire.vault.value_types import Found, Hit, IndexedSoFar, KeptResults, NoteStat, Progress, ReadSoFar, VaultPath
 
 # Which notes have a property or a task that a search asks for, by the catalog alone: no note is read for it.

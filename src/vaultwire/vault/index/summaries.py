@@ -15,15 +15,15 @@ from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import CANVAS_SUFFIX, fold, is_note, stem
 from vaultwire.vault.index.catalog import IN_LIST, KIND, UNREAD, Catalog
 from vaultwire.vault.index.catalog_queries import below, count_notes, from_stored, targets
+from vaultwire.vault.index.link_graph import LinkGraph
 from vaultwire.vault.index.search_plan import BODY
 from vaultwire.vault.index.text_index import TextIndex
-from vaultwire.vault.index.tokenizer import is_break, words_of
-from vaultwire.vault.link_graph import LinkGraph
+from vaultwire.vault.index.words import is_break, words_of
 from vaultwire.vault.links.link_resolver import linkpath_of
 from vaultwire.vault.links.sections import parts_of
 from vaultwire.vault.listed import Keys, Pairs, size_of
 from vaultwire.vault.search.filters import TaskFilter, scalar_texts
-from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
+from vaultwire.vault.search.terms import fold_case, strip_diacritics
 from vaultwire.vault.value_types import (
     FileKind,
     FolderSize,

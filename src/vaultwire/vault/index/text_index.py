@@ -68,9 +68,9 @@ from vaultwire.vault.index.search_plan import (
     exact_value,
     has_loose,
 )
-from vaultwire.vault.index.tokenizer import NgramFilter, folded_words, without_encoded
+from vaultwire.vault.index.words import NgramFilter, folded_words, without_encoded
 from vaultwire.vault.search.note_parts import searchable_name
-from vaultwire.vault.search.text_forms import rarity
+from vaultwire.vault.search.terms import rarity
 
 # Plans of searches as queries of tantivy.
 

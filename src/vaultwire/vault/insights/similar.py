@@ -23,9 +23,9 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, is_note, stem
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.index import Index
-from vaultwire.vault.link_graph import Direction
+from vaultwire.vault.index.link_graph import Direction
 from vaultwire.vault.links.likeness import one_letter_apart
-from vaultwire.vault.search.text_forms import strip_diacritics
+from vaultwire.vault.search.terms import strip_diacritics
 from vaultwire.vault.value_types import NoteStat, Progress, TagCount, VaultPath, reporting
 
 Likeness: TypeAlias = Literal["same content", "similar content", "copy name", "same name"]

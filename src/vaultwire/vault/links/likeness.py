@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Generic, TypeAlias, TypeVar
 
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.search.text_forms import strip_diacritics
+from vaultwire.vault.search.terms import strip_diacritics
 
 # Finds names by what somebody typed: the name, its beginning, its words, a part of it, or any of these with typos.
 #

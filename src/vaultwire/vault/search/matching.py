@@ -43,7 +43,9 @@ from vaultwire.vault.search.query import (
 )
 from vaultwire.vault.search.questions import answer
 from vaultwire.vault.search.terms import (
+    FOLDED,
     REGEX_SECONDS,
+    UNACCENTED,
     AnyNeedle,
     Leaf,
     Needle,
@@ -51,8 +53,10 @@ from vaultwire.vault.search.terms import (
     RegexBudget,
     RegexNeedle,
     Text,
+    TextForms,
+    fold_case,
+    strip_diacritics,
 )
-from vaultwire.vault.search.text_forms import FOLDED, UNACCENTED, TextForms, fold_case, strip_diacritics
 from vaultwire.vault.value_types import Line
 
 # A name says what a note is about, a heading what a part of it is about. Mentions never count for more than either.

@@ -17,8 +17,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import CANVAS_SUFFIX, is_canvas, is_note, stem
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.search.filters import EMPTY_VALUES
-from vaultwire.vault.search.terms import AnyNeedle, Leaf, Text
-from vaultwire.vault.search.text_forms import FOLDED, UNACCENTED, TextForms
+from vaultwire.vault.search.terms import FOLDED, UNACCENTED, AnyNeedle, Leaf, Text, TextForms
 from vaultwire.vault.value_types import Line, VaultPath
 
 # Which files search looks into, and their searchable text: a note's text, the cards and groups of a canvas.
