@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vaultwire.vault.index.index import Index
-from vaultwire.vault.links.likeness import nearest
+from vaultwire.vault.links.likeness import spelt_alike
 from vaultwire.vault.search.filters import NoteFilter
 from vaultwire.vault.search.note_parts import searchable_name
 from vaultwire.vault.search.query import And, Expression, Or, Query, Word, query_hints
@@ -109,7 +109,7 @@ class PartialSearches:
         typed = fold_case(" ".join(word.text for word in plain.words))
         named = self._index.find(NoteFilter(name=typed), self._folder, self._progress).page(0, _NAMES, self._progress)
         paths = {fold_case(searchable_name(note.stat.path)): note.stat.path for note in named}
-        return [paths[name] for name in nearest(typed, paths, _NAMES)]
+        return [paths[name] for name in spelt_alike(typed, paths, _NAMES)]
 
 
 def rank(ranked: tuple[Hit, float]) -> tuple[bool, float, str]:

@@ -571,16 +571,16 @@ class Catalog:
             lost = list(paths)
             changed: list[tuple[str, int, bool]] = []
             for path in lost:
-                found = connection.execute(
+                rows = connection.execute(
                     "SELECT id, is_note OR digest, hidden FROM files WHERE path = ?", (path,)
                 ).fetchone()
-                if found is None:
+                if rows is None:
                     continue
-                changed.append((path, found[0], True))
-                remove_facts(connection, {found[0]: bool(found[2])})
-                connection.execute("DELETE FROM files WHERE id = ?", found[:1])
-                if found[1]:
-                    connection.execute("INSERT OR IGNORE INTO gone VALUES (?)", found[:1])
+                changed.append((path, rows[0], True))
+                remove_facts(connection, {rows[0]: bool(rows[2])})
+                connection.execute("DELETE FROM files WHERE id = ?", rows[:1])
+                if rows[1]:
+                    connection.execute("INSERT OR IGNORE INTO gone VALUES (?)", rows[:1])
             if changed:
                 self._count_up(connection, "lost")
             self._note_changes(connection, changed)

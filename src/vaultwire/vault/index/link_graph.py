@@ -359,8 +359,8 @@ def build_graph(catalog: Catalog, progress: Progress) -> LinkGraph:
         target = known.get(linktext)
         if target is None:
             linkpath = linkpath_of(linktext).strip()
-            found = resolver.resolve(visible[source], linkpath)
-            target = _NOWHERE if found is None else numbers[found]
+            path_led_to = resolver.resolve(visible[source], linkpath)
+            target = _NOWHERE if path_led_to is None else numbers[path_led_to]
             if linkpath in resolver.from_anywhere:
                 known[linktext] = target
         if target >= 0:
@@ -431,13 +431,13 @@ def _changed_graph(
         progress.check()
         if source not in graph and source not in came:
             continue  # it has just come: the next call sees it
-        found, lost = links.setdefault(source, ([], []))
+        leads_to, lost = links.setdefault(source, ([], []))
         linkpath = linkpath_of(linktext)
         target = resolver.resolve(source, linkpath)
         if target is None:
             lost.append((line, linkpath.strip()))
         elif target in came or (target in graph and target not in gone):  # else it is hidden
-            found.append(target)
+            leads_to.append(target)
     for _, lost in links.values():
         lost.sort()
     changed_graph = copy(graph)

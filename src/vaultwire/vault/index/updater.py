@@ -172,24 +172,24 @@ def read_note(files: Files, stat: NoteStat, known_digest: int | None, *, hidden:
 
 def facts_of_notes(catalog: Catalog, ids: Collection[int]) -> dict[int, NoteFacts]:
     """Return what the catalog knows of these notes: to parse each again would take as long as all the rest."""
-    found = {note_id: NoteFacts([], [], [], [], has_tasks=False) for note_id in ids}
+    facts = {note_id: NoteFacts([], [], [], [], has_tasks=False) for note_id in ids}
     joined = [json.dumps([*ids])]
 
     def rows(columns: str, rest: str) -> list[tuple[Any, ...]]:
         return catalog.rows(f"SELECT {columns} FROM {rest}", joined)
 
     for note_id, alias in rows("note, spelling", f"aliases WHERE note {IN_LIST} ORDER BY note, place"):
-        found[note_id].aliases.append(alias)
+        facts[note_id].aliases.append(alias)
     for note_id, tag in rows("note, tag", f"tags WHERE note {IN_LIST} ORDER BY note, place"):
-        found[note_id].tags.append(tag)
+        facts[note_id].tags.append(tag)
     for note_id, name in rows("note, spelling", f"properties WHERE note {IN_LIST} ORDER BY note, place"):
-        found[note_id].properties.append(name)
+        facts[note_id].properties.append(name)
     for note_id, headings in rows("note, headings", f"outlines WHERE note {IN_LIST}"):
-        found[note_id].headings.extend(text for _, text in json.loads(headings))
+        facts[note_id].headings.extend(text for _, text in json.loads(headings))
     with_tasks = f"files WHERE id {IN_LIST} AND (open_tasks IS NOT NULL OR done_tasks IS NOT NULL)"
     for (note_id,) in rows("id", with_tasks):
-        found[note_id] = found[note_id]._replace(has_tasks=True)
-    return found
+        facts[note_id] = facts[note_id]._replace(has_tasks=True)
+    return facts
 
 
 def read_fields(files: Files, path: VaultPath, facts: NoteFacts, ngrams: NgramFilter) -> Fields | None:

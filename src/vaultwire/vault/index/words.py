@@ -520,7 +520,7 @@ def find_places(words: Sequence[str], vocabulary: Vocabulary, *, is_open: bool) 
     A break at an end may always be longer: the typed text tells nothing of what is beyond.
     """
     last = len(words) - 1
-    found: list[_Found] = []
+    places_of_words: list[_Found] = []
     is_exact = True
     for at, word in enumerate(words):
         may_be_longer = (is_open and not is_unspaced(word)) or is_break(word)
@@ -531,18 +531,20 @@ def find_places(words: Sequence[str], vocabulary: Vocabulary, *, is_open: bool) 
                 (opens_before or opens_after) and len(code_of(word)) > BREAK_END
             )
             place = _place_of_break(word, vocabulary, opens_before=opens_before, opens_after=opens_after)
-            found.append(_Found(place, None, place))
+            places_of_words.append(_Found(place, None, place))
         elif opens_before or opens_after:
-            found.append(_open_place(word, vocabulary, opens_before=opens_before))
+            places_of_words.append(_open_place(word, vocabulary, opens_before=opens_before))
         else:
             bare = strip_diacritics(word)
             others = [] if is_unspaced(word) else [bare, *vocabulary.spellings(bare)]
-            found.append(_Found.of([word], list(dict.fromkeys([word, *others])), word, "{}"))
-    written = [place.written for place in found]
-    every = [place.every for place in found]
+            places_of_words.append(_Found.of([word], list(dict.fromkeys([word, *others])), word, "{}"))
+    written = [place.written for place in places_of_words]
+    every = [place.every for place in places_of_words]
     # The first loose place is here, and any place after it may be loose.
     loose = [
-        (*written[:at], place.loose, *every[at + 1 :]) for at, place in enumerate(found) if place.loose is not None
+        (*written[:at], place.loose, *every[at + 1 :])
+        for at, place in enumerate(places_of_words)
+        if place.loose is not None
     ]
     return Places(tuple(written), loose, tuple(every), is_exact)
 

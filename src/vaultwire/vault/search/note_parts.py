@@ -234,14 +234,14 @@ def add_lines(first: int, columns: dict[int, int], lines: dict[int, int]) -> Non
         lines[number] = min(column, lines.get(number, column))
 
 
-def leaf_weight(leaf: Leaf, found: int, text: str) -> float:
-    """Return what it says of a line of the text that it holds the leaf, which ``found`` of the lines do.
+def leaf_weight(leaf: Leaf, lines: int, text: str) -> float:
+    """Return what it says of a line of the text that it holds the leaf, which ``lines`` of the lines do.
 
     The rarer in this note, the more; and the longer, the more: the little words of most languages are short. No other note
     counts, so the same note and query always show the same lines.
     """
     length = len(leaf.text) if isinstance(leaf, Text) else _PATTERN_LENGTH
-    return length * log(1 + (text.count("\n") + 1) / found) if found else 0.0
+    return length * log(1 + (text.count("\n") + 1) / lines) if lines else 0.0
 
 
 def best_lines(lines: dict[int, int], says: dict[int, float], top: int) -> dict[int, int]:
