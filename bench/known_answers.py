@@ -22,7 +22,7 @@ from vaultwire.app.engine import open_vault
 from vaultwire.cli.demo import write_sample
 from vaultwire.config import make_config
 from vaultwire.tools.search import search_notes
-from vaultwire.vault.search.languages import LANGUAGES, bare, words_of
+from vaultwire.vault.search.questions import LANGUAGES, bare, words_of
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 

@@ -26,8 +26,8 @@ from vaultwire.vault.index.search_plan import (
     has_loose,
 )
 from vaultwire.vault.index.text_index import Ranking, TextDocument, TextHits, TextIndex
-from vaultwire.vault.index.vocabulary import Place
-from vaultwire.vault.search.text_forms import rarity
+from vaultwire.vault.index.words import Place
+from vaultwire.vault.search.terms import rarity
 
 MOST_TIMES = 3
 """A word that occurs more often counts no more."""

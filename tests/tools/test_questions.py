@@ -14,10 +14,9 @@ from bench.known_answers import SETS, Bm25, first_place, results_of, write_vault
 from support.random_notes import NoteMaker
 from support.vaults import open_vault, write_vault
 from vaultwire.tools.search import search_notes
-from vaultwire.vault.search.languages import LANGUAGES
 from vaultwire.vault.search.query import Word, occurrences, parse_query
-from vaultwire.vault.search.questions import question_in
-from vaultwire.vault.search.text_forms import UNACCENTED, TextForms
+from vaultwire.vault.search.questions import LANGUAGES, question_in
+from vaultwire.vault.search.terms import UNACCENTED, TextForms
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 

@@ -10,8 +10,8 @@ from vaultwire.toolkit.registry import Bounds, DryRun, Folder, Name, OptionalNam
 from vaultwire.tools.changes import Changed, change_texts, to_changed
 from vaultwire.vault.editing.arranging import Fixed, GivenFix
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.index.link_graph import Direction, LinkGraph, Neighbour, Unresolved
 from vaultwire.vault.insights.similar import Related
-from vaultwire.vault.link_graph import Direction, LinkGraph, Neighbour, Unresolved
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.value_types import OutgoingLink, Progress
 from vaultwire.vault.vault import Vault

@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vaultwire.vault.index.index import Index
-from vaultwire.vault.links.likeness import nearest
+from vaultwire.vault.links.likeness import spelt_alike
 from vaultwire.vault.search.filters import NoteFilter
-from vaultwire.vault.search.languages import LANGUAGES, Language
 from vaultwire.vault.search.note_parts import searchable_name
 from vaultwire.vault.search.query import And, Expression, Or, Query, Word, query_hints
-from vaultwire.vault.search.questions import PlainWords, Question, plain_words, sought
-from vaultwire.vault.search.terms import Text
-from vaultwire.vault.search.text_forms import fold_case, rarity
+from vaultwire.vault.search.questions import LANGUAGES, Language, PlainWords, Question, plain_words, sought
+from vaultwire.vault.search.terms import Text, fold_case, rarity
 from vaultwire.vault.value_types import Found, Hit, Progress, VaultPath
 
 # What helps where a search finds few notes or none: notes with most of the words, notes of a similar name, hints.
@@ -111,7 +109,7 @@ class PartialSearches:
         typed = fold_case(" ".join(word.text for word in plain.words))
         named = self._index.find(NoteFilter(name=typed), self._folder, self._progress).page(0, _NAMES, self._progress)
         paths = {fold_case(searchable_name(note.stat.path)): note.stat.path for note in named}
-        return [paths[name] for name in nearest(typed, paths, _NAMES)]
+        return [paths[name] for name in spelt_alike(typed, paths, _NAMES)]
 
 
 def rank(ranked: tuple[Hit, float]) -> tuple[bool, float, str]:

@@ -14,10 +14,10 @@ from vaultwire.vault.disk.paths import BASE_SUFFIX, CANVAS_SUFFIX, fold, is_note
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.guides import find_guide
+from vaultwire.vault.index.link_graph import LinkGraph
 from vaultwire.vault.index.rows import AnyOf, NameEndsWith
 from vaultwire.vault.insights.listing import Branch, columns_of, folder_tree
 from vaultwire.vault.insights.similar import Related, related_notes
-from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.links.note_lookup import locate, locate_folder
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.search.filters import NoteFilterText, TaskFilter, parse_note_filter, property_types

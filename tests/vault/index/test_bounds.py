@@ -25,10 +25,9 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index import updater
 from vaultwire.vault.index.catalog import KnownFile, Record
 from vaultwire.vault.index.index import Index
-from vaultwire.vault.index.note_reader import read_fields, read_note
 from vaultwire.vault.index.text_index import NoteFacts
-from vaultwire.vault.index.tokenizer import NgramFilter
-from vaultwire.vault.index.updater import ChangedFiles
+from vaultwire.vault.index.updater import ChangedFiles, read_fields, read_note
+from vaultwire.vault.index.words import NgramFilter
 from vaultwire.vault.links.sections import parse_structure, section_span
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, VaultPath

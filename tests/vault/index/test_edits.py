@@ -16,7 +16,7 @@ from support.memory_text import MemoryText
 from support.stores import BACKENDS, QUERIES, Backend, answers, answers_of_new, difference, open_stored
 from support.vaults import write_vault
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index import tokenizer
+from vaultwire.vault.index import words
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS
 
@@ -153,9 +153,9 @@ def test_whatever_happens_the_kept_index_says_what_a_new_one_says(
     backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # So that a few notes have common n-grams, as thousands have; the new index has others.
-    monkeypatch.setattr(tokenizer, "_MIN_WORDS", 1)
-    monkeypatch.setattr(tokenizer, "_WORD_SHARE", 0.1)
-    monkeypatch.setattr(tokenizer, "_NOTE_SHARE", 0.3)
+    monkeypatch.setattr(words, "_MIN_WORDS", 1)
+    monkeypatch.setattr(words, "_WORD_SHARE", 0.1)
+    monkeypatch.setattr(words, "_NOTE_SHARE", 0.3)
 
     class Life(_Life):
         pass

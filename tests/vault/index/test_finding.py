@@ -35,7 +35,7 @@ from vaultwire.vault.search.filters import (
     parse_time,
     property_types,
 )
-from vaultwire.vault.search.text_forms import strip_diacritics
+from vaultwire.vault.search.terms import strip_diacritics
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 

@@ -12,8 +12,7 @@ from support.stores import BACKENDS, Backend, open_stored
 from support.vaults import write_vault
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.search_plan import ABSENT_NGRAMS, AllOf, Boosted, ExactValue, NoneOf, Vocabularies, make_plan
-from vaultwire.vault.index.tokenizer import NgramFilter
-from vaultwire.vault.index.vocabulary import Vocabulary
+from vaultwire.vault.index.words import NgramFilter, Vocabulary
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 

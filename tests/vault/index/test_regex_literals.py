@@ -7,11 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultwire.vault.index.search_plan import MatchAll, Vocabularies, make_plan, required_literals
-from vaultwire.vault.index.tokenizer import NgramFilter
-from vaultwire.vault.index.vocabulary import Vocabulary
+from vaultwire.vault.index.words import NgramFilter, Vocabulary
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.search.terms import BadRegexError, Pattern, RegexBudget, RegexNeedle, check_regex
-from vaultwire.vault.search.text_forms import UNACCENTED, TextForms
+from vaultwire.vault.search.terms import (
+    UNACCENTED,
+    BadRegexError,
+    Pattern,
+    RegexBudget,
+    RegexNeedle,
+    TextForms,
+    check_regex,
+)
 
 CASES = [
     ("garden", "garden"),

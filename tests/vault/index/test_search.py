@@ -16,8 +16,7 @@ from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.search_plan import Vocabularies, as_written, make_plan
 from vaultwire.vault.index.text_index import TextDocument, TextIndex, to_fields
-from vaultwire.vault.index.tokenizer import NgramFilter
-from vaultwire.vault.index.vocabulary import Vocabulary
+from vaultwire.vault.index.words import NgramFilter, Vocabulary
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import Query, parse_query
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vaultwire.vault.index.search_plan import Planned, Vocabularies, make_plan
-from vaultwire.vault.index.tokenizer import NgramFilter
-from vaultwire.vault.index.vocabulary import Vocabulary
+from vaultwire.vault.index.words import NgramFilter, Vocabulary
 from vaultwire.vault.search.query import parse_query
 
 

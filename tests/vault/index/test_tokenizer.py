@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vaultwire.vault.index.tokenizer import has_endless_piece, words_of
-from vaultwire.vault.search.text_forms import fold_case
+from vaultwire.vault.index.words import has_endless_piece, words_of
+from vaultwire.vault.search.terms import fold_case
 
 CUTS = [
     ("red apple", ["red", "apple"]),

@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultwire.vault.index.search_plan import AnyOf, AnyWord, Boosted, Vocabularies, make_plan
-from vaultwire.vault.index.tokenizer import NgramFilter, words_of
-from vaultwire.vault.index.vocabulary import Vocabulary, stored_form
+from vaultwire.vault.index.words import NgramFilter, Vocabulary, stored_form, words_of
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
+from vaultwire.vault.search.terms import fold_case, strip_diacritics
 
 # Rare and frequent letters, some with diacritics, digits (which stand beside numbers where words are stored), a word that
 # is a mark alone, and characters that are words of their own.

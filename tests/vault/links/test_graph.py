@@ -21,11 +21,10 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import Stopped
-from vaultwire.vault.index import link_graph_builder
+from vaultwire.vault.index import link_graph
 from vaultwire.vault.index.catalog import Catalog, Record
-from vaultwire.vault.index.link_graph_builder import link_graph
-from vaultwire.vault.index.note_reader import to_facts
-from vaultwire.vault.link_graph import PAIR_SHIFT, Direction, LinkGraph, Neighbour, Unresolved
+from vaultwire.vault.index.link_graph import PAIR_SHIFT, Direction, LinkGraph, Neighbour, Unresolved, build_graph
+from vaultwire.vault.index.updater import to_facts
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
 
@@ -92,7 +91,7 @@ def test_all_links_at_once_lead_where_each_leads_by_the_rules(files: dict[str, t
         links[path] = texts
     catalog = Catalog(None)
     catalog.store(records)
-    graph = link_graph(catalog, NO_PROGRESS)
+    graph = build_graph(catalog, NO_PROGRESS)
     catalog.close()
     assert {path: set(partners(graph, path)) for path in links} == wanted
     assert sorted(place for each in graph.unresolved() for place in each.places) == sorted(lost)
@@ -210,25 +209,15 @@ def test_a_graph_that_follows_changes_equals_a_new_one(
 ) -> None:
     chance = random.Random(seed)
     ours, builds = open_vault(tmp_path), 0
-    original = link_graph_builder.link_graph
+    original = link_graph.build_graph
 
     def counted(catalog: Catalog, progress: Progress) -> LinkGraph:
         nonlocal builds
         builds += 1
         return original(catalog, progress)
 
-    monkeypatch.setattr(link_graph_builder, "link_graph", counted)
-    names = [
-        "A.md",
-        "b.md",
-        "Sub/A.md",
-        "Sub/c.md",
-        "Sub/Deep/b.md",
-        "d.png",
-        "Sub/d.png",
-        "Excluded/A.md",
-        "\u00c9.md",
-    ]
+    monkeypatch.setattr(link_graph, "build_graph", counted)
+    names = ["A.md", "b.md", "Sub/A.md", "Sub/c.md", "Sub/Deep/b.md", "d.png", "Sub/d.png", "Excluded/A.md", "\u00c9.md"]
     texts = [
         "[[A]]",
         "[[b]]",
@@ -381,11 +370,11 @@ def stored(count: int) -> Catalog:
 def test_resolving_says_how_far_it_is_and_stops_when_nobody_waits() -> None:
     catalog = stored(2500)
     listener = StopsAfter(ALL)
-    graph = link_graph(catalog, listener)
+    graph = build_graph(catalog, listener)
     assert listener.reports == [(0, 2500), (1000, 2500), (2000, 2500)]
     assert len(graph.unresolved()) == 1
     with pytest.raises(Stopped):
-        link_graph(catalog, StopsAfter(1))
+        build_graph(catalog, StopsAfter(1))
 
 
 def test_looking_around_stops_when_nobody_waits() -> None:

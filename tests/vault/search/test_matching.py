@@ -20,7 +20,7 @@ from vaultwire.vault.errors import TIMEOUT
 from vaultwire.vault.search.matching import Match, Matcher
 from vaultwire.vault.search.note_parts import MAX_LINES_SHOWN
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
+from vaultwire.vault.search.terms import fold_case, strip_diacritics
 from vaultwire.vault.value_types import NoProgress
 
 

@@ -13,8 +13,7 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.review.diff.words import tokens_of
 from vaultwire.vault.disk.paths import is_base, is_note
 from vaultwire.vault.search.query import Not, parse_query
-from vaultwire.vault.search.terms import Text
-from vaultwire.vault.search.text_forms import fold_case
+from vaultwire.vault.search.terms import Text, fold_case
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

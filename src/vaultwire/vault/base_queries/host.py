@@ -18,8 +18,8 @@ from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.index import Index
+from vaultwire.vault.index.link_graph import LinkGraph
 from vaultwire.vault.index.rows import ResolveLink, RowFile, Rows, StoredLink
-from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.links.link_resolver import link_name, link_names_to, linkpath_of
 from vaultwire.vault.value_types import Progress, VaultPath
 

@@ -19,8 +19,7 @@ from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.rows import NameEndsWith
 from vaultwire.vault.links.note_lookup import locate, locate_file, subpath_of
 from vaultwire.vault.search.query import NUMBER, And, Compared, Expression, Not, Null, Or, Property, Within, parse_query
-from vaultwire.vault.search.terms import Pattern, Text
-from vaultwire.vault.search.text_forms import is_word_character
+from vaultwire.vault.search.terms import Pattern, Text, is_word_character
 from vaultwire.vault.value_types import Progress, VaultPath
 
 

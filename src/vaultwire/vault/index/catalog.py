@@ -1,7 +1,7 @@
 """The catalog: what is known of every file of a vault, in SQLite: stats, names, links, tags, properties, tasks.
 
 It has the connections, the transactions, and what the index updater reads and writes. What callers ask for is in
-``catalog_queries``, ``note_finder``, ``summaries`` and ``link_graph_builder``.
+``catalog_queries``, ``summaries`` and ``link_graph``.
 
 Every process that serves the vault shares the catalog: the first one to see a change writes it, the others find it here. The
 catalog also says what the text index still lacks (``PENDING``), so a process that is killed leaves nothing half done.
@@ -574,16 +574,16 @@ class Catalog:
             lost = list(paths)
             changed: list[tuple[str, int, bool]] = []
             for path in lost:
-                found = connection.execute(
+                rows = connection.execute(
                     "SELECT id, is_note OR digest, is_excluded FROM files WHERE path = ?", (path,)
                 ).fetchone()
-                if found is None:
+                if rows is None:
                     continue
-                changed.append((path, found[0], True))
-                remove_facts(connection, {found[0]: bool(found[2])})
-                connection.execute("DELETE FROM files WHERE id = ?", found[:1])
-                if found[1]:
-                    connection.execute("INSERT OR IGNORE INTO gone VALUES (?)", found[:1])
+                changed.append((path, rows[0], True))
+                remove_facts(connection, {rows[0]: bool(rows[2])})
+                connection.execute("DELETE FROM files WHERE id = ?", rows[:1])
+                if rows[1]:
+                    connection.execute("INSERT OR IGNORE INTO gone VALUES (?)", rows[:1])
             if changed:
                 self._count_up(connection, "lost")
             self._note_changes(connection, changed)

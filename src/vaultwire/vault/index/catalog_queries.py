@@ -1,7 +1,6 @@
-"""Queries of the catalog: notes, tags, and where links lead. They expect a catalog that is up to date.
+"""Queries of the catalog: notes by conditions, tags, and where links lead. They expect a catalog that is up to date.
 
-Conditions on properties and names are in ``note_finder``, totals in ``summaries``, the link graph in
-``link_graph_builder``.
+Totals are in ``summaries``, the link graph in ``link_graph``.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from vaultwire.vault.links.likeness import FuzzyNames
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
 from vaultwire.vault.listed import Pairs
 from vaultwire.vault.search.filters import Condition, NoteFilter
-from vaultwire.vault.search.text_forms import strip_diacritics
+from vaultwire.vault.search.terms import strip_diacritics
 from vaultwire.vault.value_types import IndexedSoFar, NamedNote, NoteStat, TagCount, Tagged, VaultPath
 
 
@@ -56,8 +55,8 @@ def stats_of(catalog: Catalog, ids: Sequence[int]) -> dict[int, NoteStat]:
 
 def to_stats(catalog: Catalog, page: Sequence[int]) -> list[NoteStat]:
     """Return the stats of the files of a page, without those that are gone."""
-    found = stats_of(catalog, page)
-    return [found[note_id] for note_id in page if note_id in found]
+    stats = stats_of(catalog, page)
+    return [stats[note_id] for note_id in page if note_id in stats]
 
 
 def named(catalog: Catalog, names: Iterable[str]) -> list[VaultPath]:
@@ -132,11 +131,11 @@ def recent(catalog: Catalog, folder: VaultPath | None, limit: int) -> tuple[list
 
 def tagged(catalog: Catalog, tags: Sequence[str], folder: VaultPath | None, every: bool) -> array[int]:
     """Return the ids of the notes below the folder that have every one of the tags, or any of them, in path order."""
-    wanted = sorted({fold(tag.removeprefix("#").strip("/")) for tag in tags})
+    folded = sorted({fold(tag.removeprefix("#").strip("/")) for tag in tags})
     condition, values = below(folder)
     notes = f"SELECT note FROM tagged WHERE tag {IN_LIST} GROUP BY note HAVING count(*) >= ?"
-    least = len(wanted) if every else 1
-    return joined_ids(catalog, f"id IN ({notes}) AND {condition}", [json.dumps(wanted), least, *values], "path")
+    least = len(folded) if every else 1
+    return joined_ids(catalog, f"id IN ({notes}) AND {condition}", [json.dumps(folded), least, *values], "path")
 
 
 def to_tagged(catalog: Catalog, page: Sequence[int]) -> list[Tagged]:
@@ -169,10 +168,10 @@ def notes_with(catalog: Catalog, tag: str, name: str) -> tuple[list[VaultPath], 
     First those that are not excluded, then those that are.
     """
     if tag:
-        wanted = fold(tag)
-        rows = catalog.rows("SELECT path, 0 FROM files JOIN tagged ON note = id WHERE tagged.tag = ?", [wanted])
+        folded = fold(tag)
+        rows = catalog.rows("SELECT path, 0 FROM files JOIN tagged ON note = id WHERE tagged.tag = ?", [folded])
         excluded = catalog.rows("SELECT path, tag FROM files JOIN tags ON note = id WHERE is_excluded")
-        rows += {(path, 1) for path, other in excluded if f"{fold(other)}/".startswith(f"{wanted}/")}
+        rows += {(path, 1) for path, other in excluded if f"{fold(other)}/".startswith(f"{folded}/")}
     else:
         rows = catalog.rows(
             "SELECT path, is_excluded FROM files JOIN properties ON note = id WHERE properties.name = ?", [fold(name)]
@@ -234,11 +233,11 @@ def links_asking(catalog: Catalog, names: Iterable[str], within: Iterable[VaultP
     A linktext that a note has several times is returned once.
     """
     select = "SELECT DISTINCT path, linktext FROM links JOIN files ON id = note WHERE "
-    found: list[tuple[VaultPath, str]] = catalog.rows(f"{select}links.name {IN_LIST}", [json.dumps([*names])])
+    links: list[tuple[VaultPath, str]] = catalog.rows(f"{select}links.name {IN_LIST}", [json.dumps([*names])])
     for path in within:
         condition, values = below(path)
-        found += catalog.rows(f"{select}(path = ? OR {condition})", [path, *values])
-    return found
+        links += catalog.rows(f"{select}(path = ? OR {condition})", [path, *values])
+    return links
 
 
 def resolve_all(catalog: Catalog, source: VaultPath, links: list[Link]) -> list[VaultPath | None]:
@@ -302,10 +301,10 @@ class NoteNames:
                 ((quality, places[entry] != _IS_NAME), places[entry], ids[entry]) for quality, entry in ranked
             )
             ranks = {key: rank for rank, key in enumerate(dict.fromkeys(key for key, _, _ in matches))}
-            found: dict[int, tuple[int, int]] = {}
+            notes: dict[int, tuple[int, int]] = {}
             for key, place, note_id in matches:
-                found.setdefault(note_id, (ranks[key], place))
-            return found
+                notes.setdefault(note_id, (ranks[key], place))
+            return notes
 
     def _follow(self, catalog: Catalog) -> None:
         """Read the names again of the notes that have changed; all names, if it is not known which have."""
@@ -341,11 +340,11 @@ class NoteNames:
             self._places.extend(places)
 
 
-def _read_names(catalog: Catalog, wanted: Collection[int] | None) -> tuple[array[int], array[int], str]:
+def _read_names(catalog: Catalog, only: Collection[int] | None) -> tuple[array[int], array[int], str]:
     """Return the names and aliases of the notes with these ids, or of all: ids, places of aliases or -1, folded lines."""
-    test, values = ("1", []) if wanted is None else (f"id {IN_LIST}", [json.dumps([*wanted])])
+    test, values = ("1", []) if only is None else (f"id {IN_LIST}", [json.dumps([*only])])
     # SQLite joins them: a row for each would take ten times as long and 20 MB.
-    found = [
+    joined = [
         rows[0]
         for rows in (
             catalog.rows(
@@ -364,59 +363,59 @@ def _read_names(catalog: Catalog, wanted: Collection[int] | None) -> tuple[array
         if rows[0][0] is not None
     ]
     ids, alias_places = array("q"), array("l")
-    for its_ids, joined_places, _ in found:
+    for its_ids, joined_places, _ in joined:
         ids.extend(map(int, its_ids.split(",")))
         alias_places.extend(map(int, joined_places.split(",")) if joined_places else repeat(_IS_NAME, len(ids)))
-    return ids, alias_places, "\n".join(lines for _, _, lines in found)
+    return ids, alias_places, "\n".join(lines for _, _, lines in joined)
 
 
 def _line(column: str) -> str:
     return f"replace(substr({column}, 1, {_MAX_NAME}), char(10), ' ')"
 
 
-def find(catalog: Catalog, names: NoteNames, wanted: NoteFilter, folder: VaultPath | None) -> Pairs[int]:
+def find(catalog: Catalog, names: NoteNames, conditions: NoteFilter, folder: VaultPath | None) -> Pairs[int]:
     """Return the ids of the notes that meet the conditions, in the order asked for, each with the place of an alias.
 
     It is the alias that matches, or -1.
     """
-    tests, values = _tests(catalog, wanted, folder)
+    tests, values = _tests(catalog, conditions, folder)
     where = " AND ".join(["is_note AND NOT is_excluded", *tests])
-    if not wanted.name:
-        found = joined_ids(catalog, where, values, _ORDER[wanted.sort])
+    if not conditions.name:
+        found = joined_ids(catalog, where, values, _ORDER[conditions.sort])
         return Pairs(found, array("l", [_IS_NAME]) * len(found))
     allowed = None
     if tests:
         allowed = {note_id for (note_id,) in catalog.rows(f"SELECT id FROM files WHERE {where}", values)}
-    matches = names.match(catalog, wanted.name, allowed)
-    order = "rank, path" if wanted.sort == "relevance" else _ORDER[wanted.sort]
+    matches = names.match(catalog, conditions.name, allowed)
+    order = "rank, path" if conditions.sort == "relevance" else _ORDER[conditions.sort]
     # Not right from ``json_each``: it has columns ``id`` and ``path`` of its own.
-    given = (
+    matching_files = (
         "SELECT json_extract(given.value, '$[1]') AS rank, files.* FROM json_each(?) AS given"
         " CROSS JOIN files ON files.id = json_extract(given.value, '$[0]')"
     )
     rows = catalog.rows(
-        f"SELECT id FROM ({given}) ORDER BY {order}",
+        f"SELECT id FROM ({matching_files}) ORDER BY {order}",
         [json.dumps([(note_id, rank) for note_id, (rank, _) in matches.items()])],
     )
     ids = array("q", [note_id for (note_id,) in rows])
     return Pairs(ids, array("l", [matches[note_id][1] for note_id in ids]))
 
 
-def _tests(catalog: Catalog, wanted: NoteFilter, folder: VaultPath | None) -> tuple[list[str], list[Any]]:
+def _tests(catalog: Catalog, conditions: NoteFilter, folder: VaultPath | None) -> tuple[list[str], list[Any]]:
     """Return SQL conditions on files, and their values."""
     tests: list[str] = []
     values: list[Any] = []
-    for tag in {fold(tag.removeprefix("#").strip("/")) for tag in wanted.tags}:
+    for tag in {fold(tag.removeprefix("#").strip("/")) for tag in conditions.tags}:
         tests.append("id IN (SELECT note FROM tagged WHERE tag = ?)")
         values.append(tag)
-    if wanted.alias:
+    if conditions.alias:
         tests.append("id IN (SELECT note FROM aliases WHERE alias = ?)")
-        values.append(fold(wanted.alias.strip()))
-    for condition in wanted.conditions:
+        values.append(fold(conditions.alias.strip()))
+    for condition in conditions.conditions:
         test, of_test = _property_test(catalog, condition)
         tests.append(test)
         values += of_test
-    for sign, moment in ((">=", wanted.modified_from), ("<", wanted.modified_until)):
+    for sign, moment in ((">=", conditions.modified_from), ("<", conditions.modified_until)):
         if moment is not None:
             tests.append(f"modified {sign} ?")
             values.append(moment)
@@ -430,15 +429,11 @@ def _tests(catalog: Catalog, wanted: NoteFilter, folder: VaultPath | None) -> tu
 def _property_test(catalog: Catalog, condition: Condition) -> tuple[str, list[Any]]:
     having, values = "SELECT note FROM properties WHERE name = ?", [condition.name]
     if condition.sign not in ("", "!"):
-        accepted = [value for value in _values(catalog, condition.name) if condition.accepts(from_stored(value))]
+        rows = catalog.rows("SELECT DISTINCT value FROM properties WHERE name = ?", [condition.name])
+        accepted = [value for (value,) in rows if condition.accepts(from_stored(value))]
         having += f" AND value {IN_LIST}"
         values.append(json.dumps(accepted))
     return f"id {'NOT ' if condition.is_negated else ''}IN ({having})", values
-
-
-def _values(catalog: Catalog, name: str) -> list[str]:
-    """Return the stored values of a property, each once."""
-    return [value for (value,) in catalog.rows("SELECT DISTINCT value FROM properties WHERE name = ?", [name])]
 
 
 def from_stored(value: str) -> PropertyValue:
@@ -458,7 +453,7 @@ def from_stored(value: str) -> PropertyValue:
 def to_notes(catalog: Catalog, page: Sequence[tuple[int, int]]) -> list[NamedNote]:
     """Return the notes of a page with names, aliases and tags, without those that are gone."""
     ids = [note_id for note_id, _ in page]
-    found, tags = stats_of(catalog, ids), tags_of(catalog, ids)
+    stats, tags = stats_of(catalog, ids), tags_of(catalog, ids)
     aliases = {
         (note_id, place): spelling
         for note_id, place, spelling in catalog.rows(
@@ -466,9 +461,9 @@ def to_notes(catalog: Catalog, page: Sequence[tuple[int, int]]) -> list[NamedNot
         )
     }
     return [
-        NamedNote(found[note_id], aliases.get((note_id, place)), tags.get(note_id, []))
+        NamedNote(stats[note_id], aliases.get((note_id, place)), tags.get(note_id, []))
         for note_id, place in page
-        if note_id in found
+        if note_id in stats
     ]
 
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import Changes, Unwatchable, Watch
@@ -47,18 +47,15 @@ _LONGEST_SECONDS = 3.0
 _BATCH = 5_000
 
 
-class Opened(NamedTuple):
-    """An index that was opened, and what updates it."""
-
-    parts: IndexParts
-    updater: IndexUpdater
-
-
 class Freshness:
     """Keeps one vault's index up to date in this process, and asks it questions."""
 
     def __init__(
-        self, files: Files, folder: IndexFolder, excludes: Callable[[], Excludes], on_open: Callable[[Opened], None]
+        self,
+        files: Files,
+        folder: IndexFolder,
+        excludes: Callable[[], Excludes],
+        on_open: Callable[[IndexParts, IndexUpdater], None],
     ) -> None:
         """``on_open`` is called at once, and again whenever the index is replaced by a new one."""
         self._files = files
@@ -81,7 +78,7 @@ class Freshness:
         self.parts: IndexParts = self._folder.open()
         self._updater = IndexUpdater(self._files, self.parts, self._excludes)
         self._is_checked = False
-        self._on_open(Opened(self.parts, self._updater))
+        self._on_open(self.parts, self._updater)
 
     @property
     def is_watched(self) -> bool:

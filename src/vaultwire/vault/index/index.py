@@ -15,13 +15,13 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index import catalog_queries, summaries
 from vaultwire.vault.index.catalog import Catalog
 from vaultwire.vault.index.catalog_queries import NoteNames
-from vaultwire.vault.index.freshness import Freshness, OnChange, Opened, Patience
-from vaultwire.vault.index.index_folder import IndexFolder
-from vaultwire.vault.index.link_graph_builder import GraphKeeper
+from vaultwire.vault.index.freshness import Freshness, OnChange, Patience
+from vaultwire.vault.index.index_folder import IndexFolder, IndexParts
+from vaultwire.vault.index.link_graph import GraphKeeper, LinkGraph
 from vaultwire.vault.index.rows import Remembered, Rows
 from vaultwire.vault.index.searching import Lacks, Page, Searches
 from vaultwire.vault.index.summaries import FolderFiles, Misfits, SharedWords, Suspects
-from vaultwire.vault.link_graph import LinkGraph
+from vaultwire.vault.index.updater import IndexUpdater
 from vaultwire.vault.listed import Keys, Listed
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter
 from vaultwire.vault.search.query import Query
@@ -63,9 +63,9 @@ class Index:
         self._folder = folder
         self._fresh = Freshness(files, folder, excludes, self._open)
 
-    def _open(self, opened: Opened) -> None:
+    def _open(self, parts: IndexParts, updater: IndexUpdater) -> None:
         """Begin with an index that was opened: nothing that was remembered of another one holds."""
-        self._searches = Searches(self._files, *opened)
+        self._searches = Searches(self._files, parts, updater)
         self._remembered, self._names, self._graph = Remembered(), NoteNames(), GraphKeeper()
 
     def _ask(
@@ -153,9 +153,9 @@ class Index:
             lambda _: [self._searches.page(query, folder, page, progress) for query in queries], progress, check=False
         )
 
-    def find(self, wanted: NoteFilter, folder: VaultPath | None, progress: Progress) -> Listed[NamedNote]:
+    def find(self, conditions: NoteFilter, folder: VaultPath | None, progress: Progress) -> Listed[NamedNote]:
         """Return the notes that meet the conditions, in the order asked for."""
-        return self._list(catalog_queries.find, catalog_queries.to_notes, progress, self._names, wanted, folder)
+        return self._list(catalog_queries.find, catalog_queries.to_notes, progress, self._names, conditions, folder)
 
     def properties(self, name: str, folder: VaultPath | None, progress: Progress) -> list[PropertyKinds]:
         """Return the properties in use, most used first; with a ``name``, in any case, only that one."""
@@ -166,20 +166,20 @@ class Index:
         return self._remember(summaries.property_values, progress, name, folder)
 
     def tasks(
-        self, wanted: TaskFilter, path: VaultPath | None, folder: VaultPath | None, progress: Progress
+        self, conditions: TaskFilter, path: VaultPath | None, folder: VaultPath | None, progress: Progress
     ) -> Listed[TaskPlace]:
         """Return the tasks that meet the conditions, in path and line order, or by their due dates (``TaskFilter.by_due``).
 
         With a ``path``, only the tasks of that note, even if the vault's rules exclude it.
         """
-        return self._list(summaries.tasks, summaries.to_tasks, progress, wanted, path, folder)
+        return self._list(summaries.tasks, summaries.to_tasks, progress, conditions, path, folder)
 
     def stats(self, limit: int, progress: Progress) -> VaultStats:
         """Return statistics of the vault, with ``limit`` of the largest folders and of the problems."""
-        found = self._remember(summaries.stats, progress, limit)
+        stats = self._remember(summaries.stats, progress, limit)
         # The system's own message names the folder at which it failed, and that folder may be hidden in this run.
         unwatched = "the system refuses" if self._fresh.unwatched and self._files.hides_some else self._fresh.unwatched
-        return found._replace(is_watched=self._fresh.is_watched, unwatched=unwatched, unkept=self._folder.problem)
+        return stats._replace(is_watched=self._fresh.is_watched, unwatched=unwatched, unkept=self._folder.problem)
 
     def suspects(self, folder: VaultPath | None, misfits: Misfits, progress: Progress) -> Suspects:
         """Return the notes and canvases that may have a fault (``vault.links.checks``)."""

@@ -211,9 +211,9 @@ class Rows:
         # The name of the text index tells catalogs apart: one that is built again counts from the start.
         return self._ask(lambda catalog: (catalog.meta("text"), *catalog.version()), progress)
 
-    def find(self, wanted: Condition, progress: Progress) -> list[RowFile]:
+    def find(self, condition: Condition, progress: Progress) -> list[RowFile]:
         """Return the files that meet the condition, notes and attachments, in path order."""
-        return self._ask(lambda catalog: _find(catalog, wanted), progress)
+        return self._ask(lambda catalog: _find(catalog, condition), progress)
 
     def at(self, paths: Collection[str], progress: Progress) -> list[RowFile]:
         """Return the files of exactly these paths, without those that are not there."""
@@ -237,10 +237,10 @@ class Rows:
     def properties(self, ids: Collection[int], progress: Progress) -> dict[int, dict[str, PropertyValue]]:
         """Return all properties of these notes, in their order, with names as written."""
         select = f"SELECT note, spelling, value FROM properties WHERE note {IN_LIST} ORDER BY note, place"
-        found: dict[int, dict[str, PropertyValue]] = {}
+        properties: dict[int, dict[str, PropertyValue]] = {}
         for note, name, stored in self._ask(lambda catalog: catalog.rows(select, [json.dumps([*ids])]), progress):
-            found.setdefault(note, {})[name] = from_stored(stored)
-        return found
+            properties.setdefault(note, {})[name] = from_stored(stored)
+        return properties
 
     def tags(self, ids: Collection[int], progress: Progress) -> dict[int, list[str]]:
         """Return the tags of these notes, without ``#``, in the order of the note."""
@@ -258,9 +258,9 @@ class Rows:
         """Return the file that a link leads to; None if it leads nowhere, or to a file that the rules exclude."""
 
         def answer(catalog: Catalog) -> VaultPath | None:
-            found = targets(catalog, [link_name(source, linkpath)]).resolve(source, linkpath)
-            is_excluded = found and catalog.rows("SELECT 1 FROM files WHERE is_excluded AND path = ?", [found])
-            return None if is_excluded else found
+            target = targets(catalog, [link_name(source, linkpath)]).resolve(source, linkpath)
+            is_excluded = target and catalog.rows("SELECT 1 FROM files WHERE is_excluded AND path = ?", [target])
+            return None if is_excluded else target
 
         return self._ask(answer, progress)
 
@@ -271,11 +271,9 @@ class Rows:
         ).resolve
 
 
-def _find(catalog: Catalog, wanted: Condition) -> list[RowFile]:
-    test, values = _test(wanted)
-    rows = catalog.rows(
-        f"SELECT id, path, size, modified FROM files WHERE NOT is_excluded AND {test} ORDER BY path", values
-    )
+def _find(catalog: Catalog, condition: Condition) -> list[RowFile]:
+    test, values = _test(condition)
+    rows = catalog.rows(f"SELECT id, path, size, modified FROM files WHERE NOT is_excluded AND {test} ORDER BY path", values)
     return [*map(RowFile._make, rows)]
 
 
@@ -288,8 +286,8 @@ class _VisibleResolver:
         self._resolve = LinkResolver(paths).resolve
 
     def resolve(self, source: VaultPath, linkpath: str) -> VaultPath | None:
-        found = self._resolve(source, linkpath)
-        return None if found in self._excluded else found
+        target = self._resolve(source, linkpath)
+        return None if target in self._excluded else target
 
 
 def _resolver(catalog: Catalog) -> _VisibleResolver:
@@ -303,11 +301,11 @@ def _links(catalog: Catalog, ids: Collection[int]) -> dict[int, list[StoredLink]
         [json.dumps([*ids])],
     )
     lost = _excluded_links(catalog, ids)
-    found: dict[int, list[StoredLink]] = {}
+    links: dict[int, list[StoredLink]] = {}
     for note, linktext, display, is_embed in rows:
         if (note, linktext) not in lost:
-            found.setdefault(note, []).append(StoredLink(linktext, display, bool(is_embed)))
-    return found
+            links.setdefault(note, []).append(StoredLink(linktext, display, bool(is_embed)))
+    return links
 
 
 def _excluded_links(catalog: Catalog, ids: Collection[int]) -> set[tuple[int, str]]:
@@ -332,9 +330,9 @@ def _excluded_links(catalog: Catalog, ids: Collection[int]) -> set[tuple[int, st
 # ---------------------------------------------------------------------- conditions
 
 
-def _test(wanted: Condition) -> _Test:
+def _test(condition: Condition) -> _Test:
     """Return a condition as SQL on a row of ``files``, and its values."""
-    match wanted:
+    match condition:
         case Every(of):
             return _joined(" AND ", of, "1")
         case AnyOf(of):
@@ -343,7 +341,7 @@ def _test(wanted: Condition) -> _Test:
             test, values = _test(of)
             return f"NOT {test}", values
         case _:
-            return _TESTS[type(wanted)](wanted)
+            return _TESTS[type(condition)](condition)
 
 
 def _joined(word: str, conditions: Iterable[Condition], empty: str) -> _Test:
@@ -353,17 +351,17 @@ def _joined(word: str, conditions: Iterable[Condition], empty: str) -> _Test:
     return f"({word.join(test for test, _ in tests)})", [value for _, values in tests for value in values]
 
 
-def _with_value(wanted: HasValue) -> _Test:
-    name = fold(wanted.name)
+def _with_value(condition: HasValue) -> _Test:
+    name = fold(condition.name)
     test = f"id IN (SELECT note FROM properties WHERE name = ? AND value {IN_LIST})"
-    values = [name, json.dumps(wanted.values)]
-    if not wanted.or_none:
+    values = [name, json.dumps(condition.values)]
+    if not condition.or_none:
         return test, values
     return f"({test} OR id NOT IN (SELECT note FROM properties WHERE name = ?))", [*values, name]
 
 
-def _ends(wanted: NameEndsWith) -> _Test:
-    ending = fold(wanted.ending)
+def _ends(condition: NameEndsWith) -> _Test:
+    ending = fold(condition.ending)
     return "substr(name, ?) = ?", [-len(ending), ending]
 
 

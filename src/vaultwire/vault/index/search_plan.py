@@ -14,11 +14,20 @@ from math import prod
 from typing import NamedTuple, Protocol, TypeAlias
 
 from vaultwire.markdown.patterns import compile_pattern
-from vaultwire.vault.index.tokenizer import ANYTHING, CUT_SHORT, NgramFilter, code_of, is_break, sought_inside, words_of
-from vaultwire.vault.index.vocabulary import Place, Vocabulary, find_places
+from vaultwire.vault.index.words import (
+    ANYTHING,
+    CUT_SHORT,
+    NgramFilter,
+    Place,
+    Vocabulary,
+    code_of,
+    find_places,
+    is_break,
+    sought_inside,
+    words_of,
+)
 from vaultwire.vault.search.query import And, Expression, Not, Or, Property, Within
-from vaultwire.vault.search.terms import Pattern, Text, translated
-from vaultwire.vault.search.text_forms import fold_case, is_unspaced, strip_diacritics
+from vaultwire.vault.search.terms import Pattern, Text, fold_case, is_unspaced, strip_diacritics, translated
 
 # Finds the required literals of a regular expression: texts without which it matches nothing. Pure.
 #
@@ -85,28 +94,28 @@ def _alternatives(source: str, position: int, depth: int) -> tuple[_Part, int]:
             parts, position = [], position + 1
             continue
         part, position = _part(source, position, depth)
-        found = _REPEAT.match(source, position)
-        if found:
-            position = found.end()
-        parts += _repeated(part, found) if found else [part]
+        repeat = _REPEAT.match(source, position)
+        if repeat:
+            position = repeat.end()
+        parts += _repeated(part, repeat) if repeat else [part]
     return _one_of([*branches, _in_sequence(parts)]), position
 
 
 def _part(source: str, position: int, depth: int) -> tuple[_Part, int]:
     """Read one part: a character, a set, an edge or a group."""
-    found = _PART.match(source, position)
-    if found is None or found["odd"]:
+    match = _PART.match(source, position)
+    if match is None or match["odd"]:
         raise _UnknownError
-    if found["edge"]:
-        return _NOTHING, found.end()
-    if found["any"]:
-        return _ANYTHING, found.end()
-    if found["set"]:
-        return _in_set(found["set"], is_negated=bool(found["not"])), found.end()
-    if found["group"] is None:
-        return _Part(frozenset([found["literal"]])), found.end()
-    kind = found["kind"] or ""
-    inner, end = _alternatives(source, found.end(), depth + 1)
+    if match["edge"]:
+        return _NOTHING, match.end()
+    if match["any"]:
+        return _ANYTHING, match.end()
+    if match["set"]:
+        return _in_set(match["set"], is_negated=bool(match["not"])), match.end()
+    if match["group"] is None:
+        return _Part(frozenset([match["literal"]])), match.end()
+    kind = match["kind"] or ""
+    inner, end = _alternatives(source, match.end(), depth + 1)
     if source[end : end + 1] != ")":
         raise _UnknownError
     if kind in ("!", "<!"):
@@ -119,24 +128,24 @@ def _in_set(written: str, *, is_negated: bool) -> _Part:
     if "[:" in written:  # a named class of the library, which ends elsewhere
         raise _UnknownError
     characters, end = [], 0
-    while found := _IN_SET.match(written, end):
-        characters.append(found[1] or found[2])
-        end = found.end()
+    while match := _IN_SET.match(written, end):
+        characters.append(match[1] or match[2])
+        end = match.end()
     # I and dotless i: where case is ignored, the library takes one for the other.
     if is_negated or end < len(written) or {"I", "\u0131"} & {*characters}:
         return _ANYTHING
     return _Part(frozenset(each.lower() if each.isascii() else each for each in characters))
 
 
-def _repeated(part: _Part, found: re.Match[str]) -> list[_Part]:
+def _repeated(part: _Part, repeat: re.Match[str]) -> list[_Part]:
     """Return the parts that a repeated part is the same as."""
-    if found["sign"]:
-        least, is_once = int(found["sign"] == "+"), found["sign"] == "?"
+    if repeat["sign"]:
+        least, is_once = int(repeat["sign"] == "+"), repeat["sign"] == "?"
     else:
-        if not (found["least"] or found["most"]):
+        if not (repeat["least"] or repeat["most"]):
             raise _UnknownError
-        least = int(found["least"] or 0)
-        most = found["most"] if found["comma"] else found["least"]
+        least = int(repeat["least"] or 0)
+        most = repeat["most"] if repeat["comma"] else repeat["least"]
         if most and least == int(most) <= _MAX_REPEATED:
             return [part] * least
         is_once = most == "1"
@@ -328,10 +337,10 @@ class Vocabularies(NamedTuple):
 class Known(Protocol):
     """What is known of notes beside their text (``known_notes``)."""
 
-    def with_property(self, wanted: Property) -> array[int] | None:
+    def with_property(self, sought: Property) -> array[int] | None:
         """Return the ids of the notes with the property and its value, None if that is not known."""
 
-    def with_task(self, wanted: Within) -> array[int] | None:
+    def with_task(self, sought: Within) -> array[int] | None:
         """Return the ids of the notes with a task that matches, None if that is not known."""
 
 
@@ -395,9 +404,9 @@ class _Planner:
         """Return the plan for a regular expression: notes with its required literals."""
         if BODY in fields:
             self.encoded.add(ANYTHING)
-        found = [[self._literal(text, fields) for text in place] for place in required_literals(pattern.source)]
+        literals = [[self._literal(text, fields) for text in place] for place in required_literals(pattern.source)]
         self.is_exact = False
-        places = tuple(AnyOf(tuple(place)) for place in found if MatchAll() not in place)
+        places = tuple(AnyOf(tuple(place)) for place in literals if MatchAll() not in place)
         return AllOf(places) if places else MatchAll()
 
     def _literal(self, text: str, fields: tuple[str, ...]) -> Plan:
@@ -451,12 +460,12 @@ class _Planner:
         value = exact_value(part.text)
         return ExactValue(TAG_PATH, value) if value else self._not_exact()
 
-    def _property(self, wanted: Property) -> Plan:
-        ids = self._known.with_property(wanted) if self._known and wanted.value is not None else None
+    def _property(self, sought: Property) -> Plan:
+        ids = self._known.with_property(sought) if self._known and sought.value is not None else None
         if ids is not None:
             return TheseNotes(ids)
-        self.is_exact &= wanted.value is None
-        return self._property_name(wanted.name)
+        self.is_exact &= sought.value is None
+        return self._property_name(sought.name)
 
     def _property_name(self, name: Expression) -> Plan:
         if isinstance(name, Or):
@@ -503,10 +512,10 @@ class _Planner:
         parts: list[AnyWord] = []
         for field in fields:
             vocabulary = self._vocabulary(field)
-            found = vocabulary.containing(code)
+            breaks = vocabulary.containing(code)
             cut_short = [each for each in vocabulary.containing(CUT_SHORT) if code not in each]
             self.is_exact &= not cut_short
-            parts.append(AnyWord(field, (), (), (*found, *cut_short)))
+            parts.append(AnyWord(field, (), (), (*breaks, *cut_short)))
         return AnyOf(tuple(parts))
 
     def _inside(self, word: str, fields: tuple[str, ...]) -> Plan:
@@ -537,10 +546,10 @@ class _Planner:
 
     def _containing(self, bare: str, field: str) -> list[str]:
         vocabulary = self._vocabulary(field)
-        found = self._found.get((vocabulary, bare))
-        if found is None:
-            found = self._found[vocabulary, bare] = vocabulary.containing(bare)
-        return found
+        words = self._found.get((vocabulary, bare))
+        if words is None:
+            words = self._found[vocabulary, bare] = vocabulary.containing(bare)
+        return words
 
 
 def _combined(part: And | Or, plan: Callable[[Expression], Plan]) -> Plan:
@@ -550,13 +559,13 @@ def _combined(part: And | Or, plan: Callable[[Expression], Plan]) -> Plan:
 
 def _any_of(alternatives: Iterable[Plan]) -> Plan:
     """Return the plan for what any of the plans finds. Not nested: a text index walks one list of words faster than two."""
-    found: list[Plan] = []
+    parts: list[Plan] = []
     boosts: list[Plan] = []
     for plan in alternatives:
         inner = plan.plan if isinstance(plan, Boosted) else plan
-        found += inner.parts if isinstance(inner, AnyOf) else (inner,)
+        parts += inner.parts if isinstance(inner, AnyOf) else (inner,)
         boosts += plan.boosts if isinstance(plan, Boosted) else ()
-    return _boosted(AnyOf(tuple(found)), boosts)
+    return _boosted(AnyOf(tuple(parts)), boosts)
 
 
 def _closest(word: str, beginning: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -569,13 +578,13 @@ def _closest(word: str, beginning: list[str]) -> tuple[tuple[str, ...], tuple[st
 
 def _boosted_by_itself(parts: Iterable[AnyWord | Phrase]) -> Plan:
     """Return the plan for what any of the parts finds, boosted if it is in an alias, a heading or a tag."""
-    found = tuple(parts)
-    return _boosted(AnyOf(found), _boosts_of(found))
+    alternatives = tuple(parts)
+    return _boosted(AnyOf(alternatives), _boosts_of(alternatives))
 
 
-def _boosted(found: Plan, boosts: Iterable[Plan]) -> Plan:
+def _boosted(plan: Plan, boosts: Iterable[Plan]) -> Plan:
     lifted_by = tuple(boosts)
-    return Boosted(found, lifted_by) if lifted_by else found
+    return Boosted(plan, lifted_by) if lifted_by else plan
 
 
 def _boosts_of(parts: Iterable[AnyWord | Phrase]) -> Iterator[Plan]:
@@ -593,10 +602,10 @@ def _boosts_of(parts: Iterable[AnyWord | Phrase]) -> Iterator[Plan]:
 def _common_ngram(ngram: str, parts: Sequence[AnyWord]) -> Plan:
     """Return the plan for a word that is a common n-gram: all notes but those from which it is absent."""
     named = [ExactValue(NAME_NGRAMS, ngram) for part in parts if part.field == NAME]
-    found: Plan = NoneOf(AllOf((ExactValue(ABSENT_NGRAMS, ngram), *map(NoneOf, named))))
+    notes: Plan = NoneOf(AllOf((ExactValue(ABSENT_NGRAMS, ngram), *map(NoneOf, named))))
     loose = [AnyWord(part.field, (), loose=part.loose) for part in parts if part.loose]
     ranks = [AnyWord(part.field, part.same, part.near) for part in parts if part.same or part.near]
-    return _boosted(AnyOf((found, *loose)) if loose else found, [*ranks, *named, *_boosts_of(parts)])
+    return _boosted(AnyOf((notes, *loose)) if loose else notes, [*ranks, *named, *_boosts_of(parts)])
 
 
 def exact_value(text: str) -> str:

@@ -25,14 +25,13 @@ from vaultwire.vault.index.catalog_queries import from_stored, tasks_of
 from vaultwire.vault.index.index_folder import IndexParts
 from vaultwire.vault.index.search_plan import FOLDER, HAS_ENCODED, KIND, AllOf, ExactValue, exact_value, make_plan
 from vaultwire.vault.index.text_index import TextIndex
-from vaultwire.vault.index.tokenizer import NgramFilter, may_lie_inside
 from vaultwire.vault.index.updater import MOST_READ, IndexUpdater
+from vaultwire.vault.index.words import NgramFilter, may_lie_inside
 from vaultwire.vault.search.filters import EMPTY_VALUES, scalars_as_texts
 from vaultwire.vault.search.matching import Match, Matcher, required_text
 from vaultwire.vault.search.note_parts import Value, read_searchable, searchable_text
 from vaultwire.vault.search.query import And, Expression, Or, Property, Query, Within
-from vaultwire.vault.search.terms import Text
-from vaultwire.vault.search.text_forms import TextForms, fold_case, strip_diacritics
+from vaultwire.vault.search.terms import Text, TextForms, fold_case, strip_diacritics
 from vaultwire.vault.value_types import Found, Hit, IndexedSoFar, KeptResults, NoteStat, Progress, ReadSoFar, VaultPath
 
 # Which notes have a property or a task that a search asks for, by the catalog alone: no note is read for it.
@@ -54,10 +53,10 @@ class KnownNotes:
         self.is_used = False
         """Whether an answer was given: it is of the catalog as it was then."""
 
-    def with_property(self, wanted: Property) -> array[int] | None:
+    def with_property(self, asked: Property) -> array[int] | None:
         """Return the ids of the notes with the property and its value, None if there are too many values to compare."""
-        names = _plain_names(wanted.name)
-        if names is None or wanted.value is None:
+        names = _plain_names(asked.name)
+        if names is None or asked.value is None:
             return None
         ids: set[int] = set()
         for (name,) in self._catalog.rows("SELECT DISTINCT name FROM property_counts"):
@@ -72,7 +71,7 @@ class KnownNotes:
             for number, (value, written) in enumerate(values):
                 if number % _CHECK_EVERY == 0:
                     self._progress.check()
-                if any(self._matcher.accepts(wanted.value, each) for each in _values(name, value, written)):
+                if any(self._matcher.accepts(asked.value, each) for each in _values(name, value, written)):
                     accepted[written is not None].append(value if written is None else written)
             for test, stored in zip(("written IS NULL AND value", "written"), accepted, strict=True):
                 statement = f"SELECT note FROM properties WHERE name = ? AND {test} {IN_LIST}"
@@ -80,11 +79,11 @@ class KnownNotes:
                 ids.update(note_id for (note_id,) in rows)
         return self._answer(ids)
 
-    def with_task(self, wanted: Within) -> array[int] | None:
+    def with_task(self, asked: Within) -> array[int] | None:
         """Return the ids of the notes with a task that matches, None if there are too many tasks to compare."""
-        if wanted.part == And(()):  # any task
+        if asked.part == And(()):  # any task
             lines = {"task-todo": ("open_tasks",), "task-done": ("done_tasks",)}
-            places = lines.get(wanted.operator, ("open_tasks", "done_tasks"))
+            places = lines.get(asked.operator, ("open_tasks", "done_tasks"))
             rows = [
                 row
                 for place in places
@@ -92,16 +91,16 @@ class KnownNotes:
             ]
             return self._answer({note_id for (note_id,) in rows})
         tests, values = ["1"], list[Any]()
-        if wanted.operator != "task":
+        if asked.operator != "task":
             tests.append("is_open = ?")
-            values.append(wanted.operator == "task-todo")
-        required = required_text(wanted.part)
+            values.append(asked.operator == "task-todo")
+        required = required_text(asked.part)
         sought = strip_diacritics(fold_case(required.text)) if required else ""
         if sought:
             tests.append("instr(plain, ?)")
             values.append(sought)
         of_tasks = f"FROM tasks WHERE {' AND '.join(tests)}"
-        if sought and required is wanted.part and not (required.match_case or required.full_words):
+        if sought and required is asked.part and not (required.match_case or required.full_words):
             return self._answer({note_id for (note_id,) in self._catalog.rows(f"SELECT note {of_tasks}", values)})
         rows = self._catalog.rows(f"SELECT DISTINCT note, text {of_tasks} LIMIT ?", (*values, _MOST_COMPARED))
         if len(rows) == _MOST_COMPARED:
@@ -110,7 +109,7 @@ class KnownNotes:
         for number, (note_id, text) in enumerate(rows):
             if number % _CHECK_EVERY == 0:
                 self._progress.check()
-            if note_id not in ids and self._matcher.is_in_piece(wanted.part, TextForms(text)):
+            if note_id not in ids and self._matcher.is_in_piece(asked.part, TextForms(text)):
                 ids.add(note_id)
         return self._answer(ids)
 
@@ -364,7 +363,7 @@ class SearchResults:
     def _with_encoded(self, sought: frozenset[bytes], left_out: array[int]) -> list[tuple[int, VaultPath]]:
         """Return the notes that may have one of the texts in what the text index lacks of them."""
         ids = self.parts.text.search(ExactValue(KIND, HAS_ENCODED), left_out, 0, None).ids
-        found: list[tuple[int, VaultPath]] = []
+        notes: list[tuple[int, VaultPath]] = []
         for note_id, (stat, _) in self.parts.catalog.stats(ids).items():
             self._progress.check()
             with suppress(VaultError):  # it is gone, and the next change of the index says so
@@ -372,8 +371,8 @@ class SearchResults:
                 if not is_note(stat.path):  # a canvas writes some characters in another way
                     data = searchable_text(stat.path, data).encode("utf-8", "replace")
                 if may_lie_inside(data, sought):
-                    found.append((note_id, stat.path))
-        return found
+                    notes.append((note_id, stat.path))
+        return notes
 
     def _match_lacking(self, lacking: list[tuple[int, VaultPath]], below: str) -> list[tuple[float, VaultPath, int]]:
         """Return the notes that match, of those that the text index lacks or has only in part, the best last."""
@@ -438,8 +437,8 @@ class SearchResults:
 
     def _take(self) -> None:
         """Take the next candidates from the text index, and the notes that it lacks where their scores belong."""
-        wanted = _BATCHES[min(self._batches, len(_BATCHES) - 1)]
-        hits = self._ranking.page(self._taken, wanted)
+        size = _BATCHES[min(self._batches, len(_BATCHES) - 1)]
+        hits = self._ranking.page(self._taken, size)
         if not self._batches:
             self._total += hits.total
         stats = self.parts.catalog.stats(hits.ids)
@@ -458,13 +457,13 @@ class SearchResults:
         for rank, _, note_id in sorted(batch):
             self._candidates.add(note_id, -rank)
 
-    def _find(self, wanted: int, is_late: Callable[[], bool], fresh: dict[int, Match]) -> None:
+    def _find(self, most: int, is_late: Callable[[], bool], fresh: dict[int, Match]) -> None:
         """Find so many results, or all, or what can be found in time. ``fresh`` gets what was matched for it."""
-        while len(self._matched.ids) < wanted and not self._is_complete:
+        while len(self._matched.ids) < most and not self._is_complete:
             if self._is_exact:
                 self._take()
                 continue
-            self._match_more(lambda: len(self._matched.ids) >= wanted or is_late(), fresh)
+            self._match_more(lambda: len(self._matched.ids) >= most or is_late(), fresh)
             if is_late():
                 return
 

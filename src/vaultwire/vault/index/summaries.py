@@ -15,15 +15,15 @@ from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import CANVAS_SUFFIX, fold, is_note, stem
 from vaultwire.vault.index.catalog import IN_LIST, KIND, UNREAD, Catalog
 from vaultwire.vault.index.catalog_queries import below, count_notes, from_stored, targets
+from vaultwire.vault.index.link_graph import LinkGraph
 from vaultwire.vault.index.search_plan import BODY
 from vaultwire.vault.index.text_index import TextIndex
-from vaultwire.vault.index.tokenizer import is_break, words_of
-from vaultwire.vault.link_graph import LinkGraph
+from vaultwire.vault.index.words import is_break, words_of
 from vaultwire.vault.links.link_resolver import linkpath_of
 from vaultwire.vault.links.sections import parts_of
 from vaultwire.vault.listed import Keys, Pairs, size_of
 from vaultwire.vault.search.filters import TaskFilter, scalar_texts
-from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
+from vaultwire.vault.search.terms import fold_case, strip_diacritics
 from vaultwire.vault.value_types import (
     FileKind,
     FolderSize,
@@ -107,7 +107,7 @@ def _within(catalog: Catalog, folder: VaultPath | None) -> tuple[str, list[Any]]
 # ---------------------------------------------------------------------- tasks
 
 
-def tasks(catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: VaultPath | None) -> Keys:
+def tasks(catalog: Catalog, conditions: TaskFilter, path: VaultPath | None, folder: VaultPath | None) -> Keys:
     """Return the places of the tasks that meet the conditions, in path and line order.
 
     With a ``path``, only those of that note, even if it is excluded.
@@ -118,20 +118,20 @@ def tasks(catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: 
         test, of_test = below(folder)
         of_notes = f"{of_notes} AND {test}"
         values += of_test
-    if wanted.not_below:
-        test, of_test = below(VaultPath(wanted.not_below))
+    if conditions.not_below:
+        test, of_test = below(VaultPath(conditions.not_below))
         of_notes = f"{of_notes} AND NOT {test}"
         values += of_test
-    tag, text = wanted.tag.removeprefix("#").strip("/"), strip_diacritics(fold_case(wanted.text))
-    if not (tag or text or wanted.by_due) and wanted.mark is None and wanted.has_due is None:
-        return _task_lines(catalog, wanted.is_done, of_notes, values)
+    tag, text = conditions.tag.removeprefix("#").strip("/"), strip_diacritics(fold_case(conditions.text))
+    if not (tag or text or conditions.by_due) and conditions.mark is None and conditions.has_due is None:
+        return _task_lines(catalog, conditions.is_done, of_notes, values)
     tests = [of_notes]
-    if wanted.mark is not None:
+    if conditions.mark is not None:
         tests.append("mark = ?")
-        values.append(wanted.mark)
-    if wanted.is_done is not None:
+        values.append(conditions.mark)
+    if conditions.is_done is not None:
         tests.append("is_open = ?")
-        values.append(not wanted.is_done)
+        values.append(not conditions.is_done)
     if tag and path is None:  # ``tagged`` lacks excluded notes, and one note needs no index
         tests.append("note IN (SELECT note FROM tagged WHERE tag = ?)")
         values.append(fold(tag))
@@ -139,7 +139,7 @@ def tasks(catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: 
         if part:
             tests.append("instr(tasks.plain, ?)")
             values.append(part)
-    if wanted.has_due:
+    if conditions.has_due:
         tests.append(_MAY_HAVE_DATE)
     rows = catalog.rows(
         "SELECT id, line, tasks.text FROM files JOIN tasks ON note = id"
@@ -148,21 +148,21 @@ def tasks(catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: 
     )
     if tag:
         rows = [row for row in rows if has_tag(line_tags(read_inline(row[2])[0]), tag)]
-    return _by_due(rows, wanted)
+    return _by_due(rows, conditions)
 
 
-def _by_due(rows: list[tuple[int, int, str]], wanted: TaskFilter) -> list[tuple[int, int]]:
+def _by_due(rows: list[tuple[int, int, str]], conditions: TaskFilter) -> list[tuple[int, int]]:
     """Return the places of the tasks with the due dates that are wanted, and in that order.
 
     Due dates are read here and not stored: a task takes 5 µs, and only those with a sign of a date are read.
     """
-    if wanted.has_due is None and not wanted.by_due:
+    if conditions.has_due is None and not conditions.by_due:
         return [(note_id, line) for note_id, line, _ in rows]
     dated = [(first_fields(text).get("due", ""), note_id, line) for note_id, line, text in rows]
-    found = [each for each in dated if wanted.accepts_due(each[0])]
-    if wanted.by_due:
-        found.sort(key=lambda each: (not each[0], each[0]))
-    return [(note_id, line) for _, note_id, line in found]
+    places = [each for each in dated if conditions.accepts_due(each[0])]
+    if conditions.by_due:
+        places.sort(key=lambda each: (not each[0], each[0]))
+    return [(note_id, line) for _, note_id, line in places]
 
 
 def _task_lines(catalog: Catalog, is_done: bool | None, of_notes: str, values: Sequence[Any]) -> Pairs[int]:
@@ -193,8 +193,8 @@ def to_tasks(catalog: Catalog, page: Sequence[tuple[int, int]]) -> list[TaskPlac
         f"SELECT id, path, line, mark, tasks.text, heading FROM files JOIN tasks ON note = id WHERE id {IN_LIST}",
         [json.dumps([*{note_id for note_id, _ in page}])],
     )
-    found = {(note_id, task[1]): TaskPlace(*task) for note_id, *task in rows}
-    return [found[place] for place in page if place in found]
+    tasks = {(note_id, task[1]): TaskPlace(*task) for note_id, *task in rows}
+    return [tasks[place] for place in page if place in tasks]
 
 
 # ---------------------------------------------------------------------- statistics
@@ -247,8 +247,8 @@ def _attachments(catalog: Catalog) -> list[FileKind]:
         extension = extension if stem else ""
         files, bytes_so_far = kinds.get(extension, (0, 0))
         kinds[extension] = files + 1, bytes_so_far + size
-    found = [FileKind(extension, *counts) for extension, counts in kinds.items()]
-    return sorted(found, key=lambda kind: (-kind.files, kind.extension))
+    attachments = [FileKind(extension, *counts) for extension, counts in kinds.items()]
+    return sorted(attachments, key=lambda kind: (-kind.files, kind.extension))
 
 
 # Answers about many notes at once, from the catalog and the text index.
@@ -325,12 +325,12 @@ def shared_words(
         [json.dumps(ids)],
     )
     stats = {note_id: NoteStat(*stat) for note_id, *stat in rows if stat[0] != path}
-    found = []
+    words_and_notes = []
     for _, word in rarest:
         paths = sorted(stats[note_id].path for note_id in holders[word] if note_id in stats)
         if paths:
-            found.append((word, paths))
-    return SharedWords(found, {stat.path: stat for stat in stats.values()}, total)
+            words_and_notes.append((word, paths))
+    return SharedWords(words_and_notes, {stat.path: stat for stat in stats.values()}, total)
 
 
 def _says_something(word: str) -> bool:

@@ -68,9 +68,9 @@ from vaultwire.vault.index.search_plan import (
     exact_value,
     has_loose,
 )
-from vaultwire.vault.index.tokenizer import NgramFilter, folded_words, without_encoded
+from vaultwire.vault.index.words import NgramFilter, folded_words, without_encoded
 from vaultwire.vault.search.note_parts import searchable_name
-from vaultwire.vault.search.text_forms import rarity
+from vaultwire.vault.search.terms import rarity
 
 # Plans of searches as queries of tantivy.
 
@@ -137,8 +137,8 @@ class QueryMaker:
             boosts = [query for boost in plan.boosts for query in self._alternatives(boost)]
             if sets_apart and isinstance(plan.plan, AnyOf) and has_loose(plan.plan):
                 return self._apart(plan.plan, boosts)
-            found = self._clauses_of_part(plan.plan, sets_apart=False)
-            return [*found, *((Occur.Should, query) for query in boosts)]
+            clauses = self._clauses_of_part(plan.plan, sets_apart=False)
+            return [*clauses, *((Occur.Should, query) for query in boosts)]
         if isinstance(plan, AnyOf) and sets_apart and has_loose(plan):
             return self._apart(plan, [])
         return [(Occur.Must, self._query(plan))]
@@ -178,14 +178,14 @@ class QueryMaker:
                 (loose if part.is_loose else phrases).append(self._phrase_query(part))
             else:
                 written.append(self._query(part))
-        found = [Query.const_score_query(_any(loose), 0.1)]
+        queries = [Query.const_score_query(_any(loose), 0.1)]
         if written:
-            found.append(Query.const_score_query(_any(written), FIRST))
+            queries.append(Query.const_score_query(_any(written), FIRST))
         if phrases:
             # Phrases rank by their own score plus ``FIRST``: a second query for them, as for words, would take twice as long.
             first = Query.const_score_query(Query.all_query(), FIRST)
-            found.append(all_of([(Occur.Must, _any(phrases)), (Occur.Must, first)]))
-        return [(Occur.Must, _any(found)), *((Occur.Should, query) for query in boosts)]
+            queries.append(all_of([(Occur.Must, _any(phrases)), (Occur.Must, first)]))
+        return [(Occur.Must, _any(queries)), *((Occur.Should, query) for query in boosts)]
 
     def terms(self, field: str, words: Sequence[str | int]) -> list[Query]:
         """Return queries of which one must match: a note that has one of the words."""
@@ -204,7 +204,7 @@ class QueryMaker:
         # where it stands in a name, and so do the rarer words that begin with it.
         commonest = max((count(BODY, word) for word in plan.same or plan.near), default=0)
         most = rarity(commonest, notes) if commonest else inf
-        found = [
+        queries = [
             Query.boost_query(
                 Query.term_query(schema, field, word), share * weight * min(1.0, most / rarity(in_field, notes))
             )
@@ -215,8 +215,8 @@ class QueryMaker:
         ]
         if plan.others or plan.loose:
             others = _any(self.terms(field, (*plan.others, *plan.loose)))
-            found.append(Query.const_score_query(others, OTHER_WEIGHT * weight * min(1.0, most)))
-        return found
+            queries.append(Query.const_score_query(others, OTHER_WEIGHT * weight * min(1.0, most)))
+        return queries
 
     def _phrase_query(self, plan: Phrase) -> Query:
         places, schema, field = plan.places, self._schema, plan.field
@@ -395,15 +395,15 @@ class TextIndex:
         # The library allocates room for ``offset + limit`` hits, and aborts the process if there is not so much memory.
         offset = min(offset, searcher.num_docs)
         most = searcher.num_docs - offset
-        wanted = most if limit is None else min(limit, most)
+        count = most if limit is None else min(limit, most)
         with _checked():
             queries = QueryMaker(self._schema, searcher)
             clauses = queries.clauses_of_all(plan, first)
             # As single terms while they are few: a set walks the dictionary of all ids.
             clauses += [(Occur.MustNot, query) for query in queries.terms(ID, list(without))]
-            result = searcher.search(all_of(clauses), max(1, wanted), True, offset=offset if wanted else 0)
+            result = searcher.search(all_of(clauses), max(1, count), True, offset=offset if count else 0)
             total: int = result.count  # type: ignore[attr-defined] # missing in the library's stub
-            hits = result.hits[:wanted]
+            hits = result.hits[:count]
             ids = searcher.fast_field_values(ID, [address for _, address in hits])
         scores = [float(score) for score, _ in hits]
         if first:
@@ -427,7 +427,7 @@ class TextIndex:
     def holders(self, field: str, words: Sequence[str], most: int) -> dict[str, list[int]]:
         """Return the ids of the notes that have each of the words in the field; without words that more than ``most`` have."""
         searcher = self._searcher
-        found: dict[str, list[int]] = {}
+        holders: dict[str, list[int]] = {}
         with _checked():
             for word in words:
                 # The frequency is known at once, but counts removed notes until their segment is merged.
@@ -435,8 +435,8 @@ class TextIndex:
                     result = searcher.search(Query.term_query(self._schema, field, word, "basic"), most + 1, False)
                     addresses = [address for _, address in result.hits]
                     if len(addresses) <= most:
-                        found[word] = [int(note_id or 0) for note_id in searcher.fast_field_values(ID, addresses)]
-        return found
+                        holders[word] = [int(note_id or 0) for note_id in searcher.fast_field_values(ID, addresses)]
+        return holders
 
     def refresh(self) -> None:
         """Load what any process has committed since."""

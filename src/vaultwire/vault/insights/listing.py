@@ -14,7 +14,7 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import fold, stem
 from vaultwire.vault.index.summaries import FolderFiles
-from vaultwire.vault.links.likeness import nearest
+from vaultwire.vault.links.likeness import spelt_alike
 from vaultwire.vault.search.filters import Condition
 from vaultwire.vault.value_types import VaultPath
 
@@ -36,26 +36,26 @@ def columns_of(path: VaultPath, text: str, names: Iterable[str]) -> dict[str, Pr
     """
     frontmatter = parse_frontmatter(text)
     by_name = {fold(name): value for name, value in frontmatter.values.items()}
-    found: dict[str, PropertyValue] = {}
+    values: dict[str, PropertyValue] = {}
     body: Body | None = None
     for name in names:
         key = fold(name)
         if key in by_name:
-            found[name] = by_name[key]
+            values[name] = by_name[key]
             continue
         if key not in (TITLE, DESCRIPTION):
             continue
         if key == DESCRIPTION and by_name.get(_OTHER_NAME_OF_DESCRIPTION):
-            found[name] = by_name[_OTHER_NAME_OF_DESCRIPTION]
+            values[name] = by_name[_OTHER_NAME_OF_DESCRIPTION]
             continue
         start = text[frontmatter.end : frontmatter.end + _LOOKED_AT]
         body = body or read_body(start, 1)
         if key == TITLE:
             # A heading of a lower level is that of a section.
-            found[name] = next((each.text for each in body.headings[:1] if each.level == 1), stem(path))
+            values[name] = next((each.text for each in body.headings[:1] if each.level == 1), stem(path))
         elif description := _description(start, body):
-            found[name] = description
-    return found
+            values[name] = description
+    return values
 
 
 def _description(text: str, body: Body) -> str:
@@ -90,7 +90,7 @@ class Branch(NamedTuple):
     unshown: int
 
 
-def folder_tree(found: Iterable[FolderFiles], root: str, depth: int, limit: int) -> list[Branch]:
+def folder_tree(folders: Iterable[FolderFiles], root: str, depth: int, limit: int) -> list[Branch]:
     """Return the folders from ``root`` down to a depth, each before those in it, in path order; at most ``limit``.
 
     Where there are more, whole levels are left out from the deepest on; of the level that does not fit, the folders with the
@@ -99,20 +99,20 @@ def folder_tree(found: Iterable[FolderFiles], root: str, depth: int, limit: int)
     own: dict[str, FolderFiles] = {}
     below: dict[str, list[int]] = {root: [0, 0]}  # notes, attachments
     children: dict[str, set[str]] = {root: set()}
-    for each in found:
-        own[each.folder] = each
-        folder = each.folder
+    for counted in folders:
+        own[counted.folder] = counted
+        folder = counted.folder
         while True:
             counts = below.setdefault(folder, [0, 0])
-            counts[0] += each.notes
-            counts[1] += each.attachments
+            counts[0] += counted.notes
+            counts[1] += counted.attachments
             children.setdefault(folder, set())
             if folder == root:
                 break
             above = folder.rpartition("/")[0]
             children.setdefault(above, set()).add(folder)
             folder = above
-    shown = _shown(root, depth, limit, children, below)
+    listed = _shown(root, depth, limit, children, below)
     return [
         Branch(
             folder,
@@ -121,23 +121,23 @@ def folder_tree(found: Iterable[FolderFiles], root: str, depth: int, limit: int)
             below[folder][0],
             below[folder][1],
             len(children[folder]),
-            sum(child not in shown for child in children[folder]),
+            sum(child not in listed for child in children[folder]),
         )
-        for folder in sorted(shown, key=lambda path: path.split("/") if path else [])
+        for folder in sorted(listed, key=lambda path: path.split("/") if path else [])
     ]
 
 
 def _shown(root: str, depth: int, limit: int, children: dict[str, set[str]], below: dict[str, list[int]]) -> set[str]:
     """Return the folders that fit: level by level, of the last level those with the most notes."""
-    shown = {root}
+    folders = {root}
     level = [root]
     for _ in range(depth):
         level = [child for folder in level for child in children[folder]]
         level.sort(key=lambda folder: (-below[folder][0], -below[folder][1], folder))
-        shown.update(level[: max(limit - len(shown), 0)])
-        if not level or len(shown) >= limit:
+        folders.update(level[: max(limit - len(folders), 0)])
+        if not level or len(folders) >= limit:
             break
-    return shown
+    return folders
 
 
 def _depth_of(folder: str, root: str) -> int:
@@ -163,8 +163,8 @@ def unmet_tags(asked: Iterable[str], known: Sequence[str]) -> list[Unmet]:
     """Return those of the tags that no note has. A tag counts as there if one below it is."""
     folded = {fold(tag): tag for tag in known}
     parents = {tag.rsplit("/", depth)[0] for tag in folded for depth in range(tag.count("/") + 1)}
-    wanted = (tag.removeprefix("#").strip("/") for tag in asked)
-    return [Unmet("tag", tag, _similar(tag, folded)) for tag in wanted if fold(tag) not in parents]
+    names = (tag.removeprefix("#").strip("/") for tag in asked)
+    return [Unmet("tag", tag, _similar(tag, folded)) for tag in names if fold(tag) not in parents]
 
 
 def unmet_conditions(
@@ -190,4 +190,4 @@ def unmet_conditions(
 
 
 def _similar(asked: str, folded: dict[str, str]) -> list[str]:
-    return [folded[each] for each in nearest(fold(asked), folded, _MOST)]
+    return [folded[each] for each in spelt_alike(fold(asked), folded, _MOST)]

@@ -23,9 +23,9 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, is_note, stem
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.index import Index
-from vaultwire.vault.link_graph import Direction
+from vaultwire.vault.index.link_graph import Direction
 from vaultwire.vault.links.likeness import one_letter_apart
-from vaultwire.vault.search.text_forms import strip_diacritics
+from vaultwire.vault.search.terms import strip_diacritics
 from vaultwire.vault.value_types import NoteStat, Progress, TagCount, VaultPath, reporting
 
 Likeness: TypeAlias = Literal["same content", "similar content", "copy name", "same name"]
@@ -88,17 +88,17 @@ def similar_names(paths: Iterable[VaultPath]) -> list[SimilarNotes]:
     for base, its in numbered.items():
         if len(its) <= _MOST_NUMBERED:
             copies.setdefault(base, []).extend(its)
-    found = [
+    groups = [
         SimilarNotes("copy name", sorted([*by_name.get(base, []), *its]))
         for base, its in copies.items()
         if len(its) + len(by_name.get(base, [])) > 1
     ]
-    found += [
+    groups += [
         SimilarNotes("same name", sorted(its))
         for name, its in by_name.items()
         if 1 < len(its) <= _MOST_NAMESAKES and name not in copies
     ]
-    return sorted(found, key=lambda each: (each.likeness, each.notes))
+    return sorted(groups, key=lambda each: (each.likeness, each.notes))
 
 
 def same_content(groups: Iterable[Sequence[NoteStat]]) -> list[SimilarNotes]:
@@ -195,11 +195,11 @@ def _grouped(stats: Sequence[NoteStat], pairs: dict[tuple[int, int], float]) -> 
         key = id(group_of[one])
         share_of[key] = max(share_of.get(key, 0.0), share)
     groups = {id(group): group for group in group_of.values()}
-    found = [
+    similar = [
         SimilarNotes("similar content", sorted(stats[each].path for each in group), round(100 * share_of[key]))
         for key, group in groups.items()
     ]
-    return sorted(found, key=lambda each: (-each.share, each.notes))
+    return sorted(similar, key=lambda each: (-each.share, each.notes))
 
 
 # Tags that may be meant as one: of the same letters, singular and plural, a nested and a plain one, a typing error. Pure.
@@ -233,8 +233,8 @@ def similar_tags(tags: Sequence[TagCount]) -> list[SimilarTags]:
         ("spelling", _typos(tags)),
         ("nested", _nested(tags)),
     )
-    for likeness, found in ways:
-        for group in found:
+    for likeness, tag_groups in ways:
+        for group in tag_groups:
             key = frozenset(each.tag for each in group)
             if not any(key <= known for known in groups):
                 ranked = sorted(group, key=lambda each: (-each.notes, each.tag))
@@ -263,8 +263,8 @@ def _singular(word: str) -> str:
 
 def _by_key(tags: Sequence[TagCount], key_of: Callable[[str], str]) -> list[list[TagCount]]:
     groups: dict[str, list[TagCount]] = {}
-    for each in tags:
-        groups.setdefault(key_of(each.tag), []).append(each)
+    for tag in tags:
+        groups.setdefault(key_of(tag.tag), []).append(tag)
     return [group for group in groups.values() if len(group) > 1]
 
 
@@ -349,7 +349,7 @@ def related_notes(
     index: Index, path: VaultPath, text: str, tags: Collection[str], limit: int, progress: Progress
 ) -> list[Related]:
     """Return the notes most related to the note at ``path``, best first. ``text`` and ``tags`` are that note's."""
-    found: dict[VaultPath, _Reasons] = {}
+    reasons_of: dict[VaultPath, _Reasons] = {}
     sharing = index.shared_words(path, text, progress)
     total = max(sharing.total, 2)
     of_tags = {part for tag in tags for part in fold(tag).split("/")}
@@ -358,15 +358,15 @@ def related_notes(
             continue
         weight = log(total / (len(paths) + 1)) + 0.1
         for other in paths:
-            found.setdefault(other, _Reasons()).words.append((weight, word))
-    _add_tags(found, index, path, tags, total, progress)
-    _add_links(found, index, path, total, progress)
+            reasons_of.setdefault(other, _Reasons()).words.append((weight, word))
+    _add_tags(reasons_of, index, path, tags, total, progress)
+    _add_links(reasons_of, index, path, total, progress)
     mean = sum(stat.size for stat in sharing.sizes.values()) / max(len(sharing.sizes), 1)
     rarest = {word for word, paths in sharing.words if len(paths) < _VERY_RARE}
     ranked = sorted(
         (
             _to_related(other, reasons, _length_factor(sharing.sizes.get(other), mean))
-            for other, reasons in found.items()
+            for other, reasons in reasons_of.items()
             if other != path and _is_related(reasons, rarest)
         ),
         key=lambda related: (-related.score, related.path),
@@ -375,7 +375,7 @@ def related_notes(
 
 
 def _add_tags(
-    found: dict[VaultPath, _Reasons],
+    reasons_of: dict[VaultPath, _Reasons],
     index: Index,
     path: VaultPath,
     tags: Collection[str],
@@ -387,21 +387,23 @@ def _add_tags(
         if len(listed) > _most(total):
             continue
         weight = _TAG_WEIGHT * (log(total / max(len(listed), 1)) + 0.1)
-        for each in listed.all(progress):
-            if each.path != path:
-                reasons = found.setdefault(each.path, _Reasons())
+        for note in listed.all(progress):
+            if note.path != path:
+                reasons = reasons_of.setdefault(note.path, _Reasons())
                 reasons.tags.append((weight, tag))
 
 
-def _add_links(found: dict[VaultPath, _Reasons], index: Index, path: VaultPath, total: int, progress: Progress) -> None:
+def _add_links(
+    reasons_of: dict[VaultPath, _Reasons], index: Index, path: VaultPath, total: int, progress: Progress
+) -> None:
     graph = index.link_graph(progress)
     if path not in graph:
         return
     most = _most(total)
     near = graph.neighbours(path, 1, "both", progress).all(progress)
-    for each in near:
-        if is_note(each.path):
-            found.setdefault(each.path, _Reasons()).link = each.direction
+    for neighbour in near:
+        if is_note(neighbour.path):
+            reasons_of.setdefault(neighbour.path, _Reasons()).link = neighbour.direction
     for between in near[:_LINKED_LOOKED_AT]:
         for ours, theirs in _WAYS:
             if between.direction not in (ours, "both"):
@@ -412,7 +414,7 @@ def _add_links(found: dict[VaultPath, _Reasons], index: Index, path: VaultPath, 
             weight = _SHARED_LINK_WEIGHT * (log(total / max(len(others), 1)) + 0.1)
             for other in others.all(progress):
                 if other.path != path and is_note(other.path):
-                    reasons = found.setdefault(other.path, _Reasons())
+                    reasons = reasons_of.setdefault(other.path, _Reasons())
                     (reasons.both_link_to if ours == "out" else reasons.linked_by).append((weight, between.path))
 
 

@@ -104,7 +104,7 @@ class Checks:
         """
         total = suspects.total
         checker = self._checker(progress)
-        found: list[tuple[VaultPath, list[Finding]]] = []
+        findings_of: list[tuple[VaultPath, list[Finding]]] = []
         left = limit
         start = bisect_left(suspects.numbers, offset)
         for number, path in zip(suspects.numbers[start:], suspects.paths[start:], strict=True):
@@ -113,11 +113,11 @@ class Checks:
                 progress.report(number, total, f"{number} of {total} files")
             findings = checker.check(path)
             if findings:
-                found.append((path, findings))
+                findings_of.append((path, findings))
                 left -= len(findings)
                 if left <= 0:
-                    return Checked(found, number + 1, total)
-        return Checked(found, total, total)
+                    return Checked(findings_of, number + 1, total)
+        return Checked(findings_of, total, total)
 
 
 class _FileChecker:
@@ -150,12 +150,12 @@ class _FileChecker:
             return [Finding(UNREADABLE, error.message, 1)]
         text = plain_text(data)
         check = self._note if is_note(path) else self._canvas
-        found = list(islice(check(path, text), _MAX_FINDINGS + 1))
-        if len(found) > _MAX_FINDINGS:
-            found[-1] = found[-1]._replace(
+        findings = list(islice(check(path, text), _MAX_FINDINGS + 1))
+        if len(findings) > _MAX_FINDINGS:
+            findings[-1] = findings[-1]._replace(
                 kind=NOT_CHECKED, message=f"more than {_MAX_FINDINGS:,} faults; these are the first"
             )
-        return sorted(found, key=lambda finding: finding[2:])
+        return sorted(findings, key=lambda finding: finding[2:])
 
     # ------------------------------------------------------------------ notes
 
@@ -173,8 +173,8 @@ class _FileChecker:
             fault = self._fault(span.linktext, target, is_embed=span.is_embed)
             if fault is not None:
                 line, column, end = _place(span, starts, len(text))
-                shown = text[span.start : span.start + end - column] or span.linktext
-                yield _broken_link(fault, f"{shown} leads nowhere", (line, column, end), span.linktext)
+                written = text[span.start : span.start + end - column] or span.linktext
+                yield _broken_link(fault, f"{written} leads nowhere", (line, column, end), span.linktext)
 
     def _fault(self, linktext: str, target: VaultPath | None, *, is_embed: bool) -> _Fault | None:
         """Return the kind of the fault and why the link leads nowhere; None if it leads somewhere."""
@@ -225,15 +225,15 @@ class _FileChecker:
             self._progress.check()
             fault = self._fault(node.file + node.subpath, target, is_embed=True)
             if fault is not None:
-                shown = node.file + node.subpath
-                yield _broken_link(fault, f"the file {shown!r} cannot be shown", (line, 1, 1), shown)
+                file = node.file + node.subpath
+                yield _broken_link(fault, f"the file {file!r} cannot be shown", (line, 1, 1), file)
 
 
-def _broken_link(fault: _Fault, shown: str, place: tuple[int, int, int], linktext: str) -> Finding:
+def _broken_link(fault: _Fault, what: str, place: tuple[int, int, int], linktext: str) -> Finding:
     kind, reason, suggestions = fault
     meant = " or ".join(f"[[{each.linktext}]]" for each in suggestions)
     hint = f"{' Did' if reason.endswith('.') else '; did'} you mean {meant}?" if meant else ""
-    return Finding(kind, f"{shown}: {reason}{hint}", *place, linktext, tuple(suggestions))
+    return Finding(kind, f"{what}: {reason}{hint}", *place, linktext, tuple(suggestions))
 
 
 def _frontmatter(parsed: ParsedNote, declared: Mapping[str, str]) -> Iterator[Finding]:
@@ -323,10 +323,10 @@ class Suggestions:
             self._headings[target] = Names(by_letters)
         names = self._headings[target]
         letters = letters_of(subpath.rpartition("#")[2])
-        found = [
+        headings_near = [
             (heading, likeness_of(letters, other)) for other in names.near(letters) for heading in names.named[other]
         ]
-        near = sorted((likeness, heading) for heading, likeness in found if likeness < UNLIKE)
+        near = sorted((likeness, heading) for heading, likeness in headings_near if likeness < UNLIKE)
         sure = [likeness for likeness, _ in near if likeness < BEGINS]
         return [
             Suggestion(f"{linkpath}#{_NOT_IN_LINKS.sub(' ', heading).strip()}", len(sure) == 1 and likeness < BEGINS)
@@ -371,10 +371,6 @@ def _is_slip(name: str, path: VaultPath) -> bool:
 def _ranked(name: str, near: Sequence[tuple[VaultPath, int]]) -> list[Suggestion]:
     ranked = sorted(near, key=lambda each: (each[1], len(each[0]), each[0]))
     best = [each for each in ranked if each[1] == ranked[0][1]]
-    names = [_link_to(path) for path, _ in ranked]
+    names = [path.removesuffix(".md") for path, _ in ranked]
     is_sure = len(best) == 1 and (best[0][1] == SAME or (best[0][1] == TYPO and _is_slip(name, best[0][0])))
     return [Suggestion(name, is_sure and not number) for number, name in enumerate(names[:_MOST])]
-
-
-def _link_to(path: VaultPath) -> str:
-    return path.removesuffix(".md")

@@ -114,10 +114,10 @@ def _no_tags(parsed: ParsedNote) -> Iterator[Finding]:
                 continue
             words = [tag for word in _BETWEEN_TAGS.split(text) if (tag := property_tag(word))]
             if words:
-                shown = text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"
+                excerpt = text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"
                 example = one_line(list(words[:_MAX_WORDS]))
                 rule = "a tag has no spaces and no commas. For several tags write a list, such as"
-                yield Finding(NOT_A_TAG, f"{shown!r} is no tag: {rule} {example}", line)
+                yield Finding(NOT_A_TAG, f"{excerpt!r} is no tag: {rule} {example}", line)
 
 
 @note_check

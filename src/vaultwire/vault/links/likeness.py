@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Generic, TypeAlias, TypeVar
 
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.search.text_forms import strip_diacritics
+from vaultwire.vault.search.terms import strip_diacritics
 
 # Finds names by what somebody typed: the name, its beginning, its words, a part of it, or any of these with typos.
 #
@@ -86,14 +86,14 @@ class FuzzyNames:
         sought = " ".join(strip_diacritics(fold(typed)).split())
         if not sought:
             return []
-        found = self._plain(sought, allows) or self._with_typos(sought, allows) or self._scattered(sought, allows)
-        found.sort()
-        return found
+        matches = self._plain(sought, allows) or self._with_typos(sought, allows) or self._scattered(sought, allows)
+        matches.sort()
+        return matches
 
     def _plain(self, sought: str, allows: Callable[[int], bool] | None) -> list[_Match]:
         words = sought.split(" ")
         beginning, *beginnings = [re.compile(rf"(?<![^\W_]){re.escape(word)}").search for word in words]
-        found: list[_Match] = []
+        matches: list[_Match] = []
         for entry, name in self._names_with(max(words, key=len)):
             if allows is not None and not allows(entry):
                 continue
@@ -107,8 +107,8 @@ class FuzzyNames:
                 rank = _WORDS_WITHIN
             else:
                 continue
-            found.append(((rank, 0, len(name)), entry))
-        return found
+            matches.append(((rank, 0, len(name)), entry))
+        return matches
 
     def _names_with(self, part: str) -> Iterator[tuple[int, str]]:
         text = self._text
@@ -131,14 +131,14 @@ class FuzzyNames:
         meant = [_MeantWord(word) for word in dict.fromkeys(_WORD.findall(sought))]
         # Only the names with the rarest of them are searched for the others.
         near = min((word.among(self._words) for word in meant), key=_cost, default={})
-        found: dict[int, int] = {}
+        typos_of: dict[int, int] = {}
         for word in near:
             for entry, name in self._names_with(word):
-                if entry not in found and (allows is None or allows(entry)):
+                if entry not in typos_of and (allows is None or allows(entry)):
                     typos = _typos_in(name, meant)
                     if typos is not None:
-                        found[entry] = typos
-        return [((_TYPOS, typos, len(self[entry])), entry) for entry, typos in found.items()]
+                        typos_of[entry] = typos
+        return [((_TYPOS, typos, len(self[entry])), entry) for entry, typos in typos_of.items()]
 
     def _scattered(self, sought: str, allows: Callable[[int], bool] | None) -> list[_Match]:
         """Return the names that have the typed letters in this order; the closer together, the better."""
@@ -147,14 +147,14 @@ class FuzzyNames:
         pattern = re.compile(
             re.escape(letters[0]) + "".join(rf"[^\n{re.escape(letter)}]*+{re.escape(letter)}" for letter in letters[1:])
         )
-        found: list[_Match] = []
+        matches: list[_Match] = []
         position = 0
         while (match := pattern.search(self._text, position)) is not None:
             entry = bisect_right(self._starts, match.start()) - 1
             if allows is None or allows(entry):
-                found.append(((_SCATTERED, match.end() - match.start(), len(self[entry])), entry))
+                matches.append(((_SCATTERED, match.end() - match.start(), len(self[entry])), entry))
             position = self._text.index("\n", match.end())
-        return found
+        return matches
 
 
 def _cost(near: Mapping[str, int]) -> int:
@@ -221,8 +221,8 @@ def _typos_in(name: str, meant: list[_MeantWord]) -> int | None:
     """Return the typos of all these words together, if a name has each of them or one like it, else None."""
     words = _WORD.findall(name)
     total = 0
-    for each in meant:
-        fewest = min((typos for word in words if (typos := each.typos(word)) is not None), default=None)
+    for word_meant in meant:
+        fewest = min((typos for word in words if (typos := word_meant.typos(word)) is not None), default=None)
         if fewest is None:
             return None
         total += fewest
@@ -256,7 +256,7 @@ _MAX_COMPARED = 200  # 30 µs each
 _LATER_BYTES = bytes(range(0x80, 0xC0))  # of a character in UTF-8, all but its first
 
 
-def nearest(typed: str, names: Iterable[str], most: int) -> list[str]:
+def spelt_alike(typed: str, names: Iterable[str], most: int) -> list[str]:
     """Return the names that are spelt nearly as typed, the most similar first. All are folded."""
     # What is much longer or shorter is not similar, and need not be compared.
     least, longest = len(typed) * _LEAST_SIMILAR, len(typed) * (2 - _LEAST_SIMILAR)
@@ -313,12 +313,12 @@ class Names(Generic[_Named]):
         To make all that have one letter more, less or another and to look them up takes 0.3 ms; to compare all names of a
         large vault, a hundred times as long.
         """
-        found = {each for each in self._one_typo(letters) if each in self.named} | {letters} & self.named.keys()
+        near = {each for each in self._one_typo(letters) if each in self.named} | {letters} & self.named.keys()
         start = bisect_left(self._sorted, letters)
-        while start < len(self._sorted) and self._sorted[start].startswith(letters) and len(found) < _LOOKED_AT:
-            found.add(self._sorted[start])
+        while start < len(self._sorted) and self._sorted[start].startswith(letters) and len(near) < _LOOKED_AT:
+            near.add(self._sorted[start])
             start += 1
-        return found | {letters[:end] for end in range(_LEAST_FOR_TYPO, len(letters))} & self.named.keys()
+        return near | {letters[:end] for end in range(_LEAST_FOR_TYPO, len(letters))} & self.named.keys()
 
     def _one_typo(self, letters: str) -> Iterator[str]:
         if len(letters) < _LEAST_FOR_TYPO - 1:

@@ -45,30 +45,30 @@ class LinkResolver:
         if not linkpath:
             return source
         folder = source.rpartition("/")[0]
-        found = self._only_file(linkpath)
-        if found is not None:
+        target = self._only_file(linkpath)
+        if target is not None:
             pass  # the other rules say the same
         elif linkpath.startswith("/"):
-            found = self._exact(linkpath.lstrip("/"))
+            target = self._exact(linkpath.lstrip("/"))
         elif linkpath.startswith(_RELATIVE):
             absolute = _join(folder, linkpath)
             return None if absolute is None else self._exact(absolute)
         else:
-            found = self._exact(linkpath)
-            if found is None:
-                found = self._ending(folder, linkpath)
+            target = self._exact(linkpath)
+            if target is None:
+                target = self._ending(folder, linkpath)
                 names = [spelling.rsplit("/", 1)[-1] for spelling in _spellings(linkpath)]
                 if sum(len(self._by_name.get(name, ())) for name in names) > 1:
-                    return found  # which of these files it is may depend on the folder
-        self.from_anywhere[linkpath] = found
-        return found
+                    return target  # which of these files it is may depend on the folder
+        self.from_anywhere[linkpath] = target
+        return target
 
     def _only_file(self, linkpath: str) -> VaultPath | None:
         """Return the only file of the name, for a link that is no more than a name."""
         if "/" in linkpath:
             return None
-        found = [path for spelling in _spellings(linkpath) for _, path in self._by_name.get(spelling, ())]
-        return found[0] if len(found) == 1 else None
+        paths = [path for spelling in _spellings(linkpath) for _, path in self._by_name.get(spelling, ())]
+        return paths[0] if len(paths) == 1 else None
 
     def _ending(self, folder: str, linkpath: str) -> VaultPath | None:
         """Return a file whose path ends so: the one in the folder, else the one with the shortest path."""
@@ -106,10 +106,10 @@ class LinkResolver:
 
     def _exact(self, path: str) -> VaultPath | None:
         for spelling in _spellings(path):
-            found = self._by_path.get(spelling)
-            if found:
-                as_written = [one for one in found if one in (path, path + NOTE_SUFFIX)]
-                return (as_written or found)[0]
+            paths = self._by_path.get(spelling)
+            if paths:
+                as_written = [one for one in paths if one in (path, path + NOTE_SUFFIX)]
+                return (as_written or paths)[0]
         return None
 
 

@@ -29,7 +29,7 @@ from vaultwire.vault.disk.paths import (
 )
 from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.index import Index
-from vaultwire.vault.links.likeness import nearest
+from vaultwire.vault.links.likeness import spelt_alike
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, linkpath_of
 from vaultwire.vault.media_types import is_media
 from vaultwire.vault.value_types import Backlink, OutgoingLink, Progress, VaultPath
@@ -47,8 +47,8 @@ def locate(files: Files, index: Index, name: str, progress: Progress) -> VaultPa
     Raises VaultError: FILE_NOT_FOUND (with near names), AMBIGUOUS_NAME (with the candidates), PATH_OUTSIDE_VAULT,
     PERMISSION_DENIED.
     """
-    found, is_indexed = _look_for(files, index, name, progress)
-    if found is None:
+    path, is_indexed = _look_for(files, index, name, progress)
+    if path is None:
         if _is_path((name, "")):
             folder, _ = files.spell(_to_path(name))
             if files.is_folder(folder):
@@ -57,7 +57,7 @@ def locate(files: Files, index: Index, name: str, progress: Progress) -> VaultPa
         raise _no_such_note(
             name, filter(is_note, index.paths(progress)) if is_indexed else (note.path for note in files.walk())
         )
-    return found
+    return path
 
 
 def find(files: Files, index: Index, name: str, progress: Progress) -> VaultPath | None:
@@ -266,7 +266,7 @@ def _no_such_note(name: str, paths: Iterable[VaultPath]) -> VaultError:
     near = sorted(alike, key=lambda path: (len(path), path))[:_MAX_NEAR]
     if not near:  # a name or path, its folders as words, is spelt nearly so
         by_name = {other.replace("/", " "): path for other, path in (*spelt, *names)}
-        near = list(dict.fromkeys(by_name[other] for other in nearest(key, by_name, _MAX_NEAR)))
+        near = list(dict.fromkeys(by_name[other] for other in spelt_alike(key, by_name, _MAX_NEAR)))
     return not_found(name, near)
 
 
@@ -281,13 +281,13 @@ def _is_part(other: str, key: str) -> bool:
 
 def _ambiguous(name: str, candidates: list[VaultPath], kind: str) -> VaultError:
     """Return the error for a name that several files have, with the candidates."""
-    shown = sorted(candidates, key=lambda path: (len(path), path))[:_MAX_CANDIDATES]
-    rest = f" and {len(candidates) - len(shown)} more" if len(candidates) > len(shown) else ""
+    named = sorted(candidates, key=lambda path: (len(path), path))[:_MAX_CANDIDATES]
+    rest = f" and {len(candidates) - len(named)} more" if len(candidates) > len(named) else ""
     return VaultError(
         AMBIGUOUS_NAME,
-        f"{len(candidates)} {kind} are named {name!r}: {', '.join(shown)}{rest}. Give the whole path of one.",
+        f"{len(candidates)} {kind} are named {name!r}: {', '.join(named)}{rest}. Give the whole path of one.",
         name=name,
-        candidates=shown,
+        candidates=named,
     )
 
 
@@ -318,14 +318,14 @@ def links_lost(index: Index, path: VaultPath, progress: Progress) -> list[tuple[
 
 def backlinks(files: Files, links: Sequence[tuple[VaultPath, Link]]) -> list[Backlink]:
     """Return links from notes in path order, each with the line it stands on."""
-    found: list[Backlink] = []
+    backlinks_so_far: list[Backlink] = []
     data = b""
     latest: VaultPath | None = None
     for source, link in links:
         if source != latest:
             latest, data = source, _read(files, source)
-        found.append(Backlink(source, link.line, _line(data, link.line), link.is_embed))
-    return found
+        backlinks_so_far.append(Backlink(source, link.line, _line(data, link.line), link.is_embed))
+    return backlinks_so_far
 
 
 def _read(files: Files, path: VaultPath) -> bytes:

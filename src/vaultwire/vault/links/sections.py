@@ -88,8 +88,8 @@ class Sections:
         """
         name = subpath.strip().removeprefix("#")
         if not name.startswith("^"):
-            found = self.headings(subpath)[0]
-            return Span(found.line, found.last_line)
+            heading = self.headings(subpath)[0]
+            return Span(heading.line, heading.last_line)
         number = self.block_ids(name)[0].line
         blocks = self._note.parsed.blocks
         if text:
@@ -105,14 +105,14 @@ class Sections:
         below the one before. A heading with a ``#`` in its text may be written as it is. Raises VaultError
         (SECTION_NOT_FOUND).
         """
-        found: list[OutlineEntry] = []
+        headings: list[OutlineEntry] = []
         if subpath.count("#") <= _MAX_PARTS:
             chain = tuple(key for part in subpath.split("#") if (key := _comparable(part)))
             # Each heading of a chain has a deeper level than the one before, and there are six levels.
-            found = self._chain(chain or ("",)).entries if len(chain) <= _MAX_LEVELS else []
-            found = found or self._headings.get(_comparable(subpath), [])
-        if found:
-            return found
+            headings = self._chain(chain or ("",)).entries if len(chain) <= _MAX_LEVELS else []
+            headings = headings or self._headings.get(_comparable(subpath), [])
+        if headings:
+            return headings
         sought = subpath.rpartition("#")[2] if self._suggests else ""
         raise VaultError(
             SECTION_NOT_FOUND,
@@ -154,13 +154,13 @@ class Sections:
 
     def _chain(self, keys: tuple[str, ...]) -> _Found:
         """Return the headings that a chain means."""
-        found = self._chains.get(keys)
-        if found is None:
+        chain = self._chains.get(keys)
+        if chain is None:
             entries = self._headings.get(keys[-1], [])
             if entries and len(keys) > 1:
                 entries = self._chain(keys[:-1]).those_below(entries)
-            found = self._chains[keys] = _Found(entries)
-        return found
+            chain = self._chains[keys] = _Found(entries)
+        return chain
 
 
 class _Found:

@@ -194,26 +194,26 @@ def parse_conditions(texts: Sequence[str], parse: Callable[[str], Days]) -> tupl
 
 
 def _parse_condition(text: str, parse: Callable[[str], Days]) -> Condition:
-    found = _CONDITION.match(text)
-    if found is None:
+    match = _CONDITION.match(text)
+    if match is None:
         raise _wrong(text, f"expected {_FORMS}; text with signs in it goes in double quotes")
-    name = (found["quoted"] or found["name"]).strip()
-    sign = (found["sign"] or "").replace("==", "=")
+    name = (match["quoted"] or match["name"]).strip()
+    sign = (match["sign"] or "").replace("==", "=")
     if not name:
         raise _wrong(text, f"the property's name is missing; expected {_FORMS}")
     if not sign:
         before, colon, after = name.partition(":")
-        if colon and not found["quoted"]:
+        if colon and not match["quoted"]:
             raise _wrong(text, f"to compare with a value write '{before.strip()}={after.strip()}'")
-        words = None if found["quoted"] else _IN_WORDS.fullmatch(name)
+        words = None if match["quoted"] else _IN_WORDS.fullmatch(name)
         if words is not None:
             meant = f"{words[1]}{_SIGNS[words[2].lower()]}{words[3]}"
             raise _wrong(text, f"to compare write {meant!r}; the name of a property goes in double quotes")
-        return Condition(fold(name), found["missing"] or "")
-    if found["missing"]:
-        raise _wrong(text, f"'!' before a name means that it is not there; write '{name}!={found['plain'] or '…'}'")
-    quoted = found["double"] if found["double"] is not None else found["single"]
-    value = found["plain"] if quoted is None else quoted
+        return Condition(fold(name), match["missing"] or "")
+    if match["missing"]:
+        raise _wrong(text, f"'!' before a name means that it is not there; write '{name}!={match['plain'] or '…'}'")
+    quoted = match["double"] if match["double"] is not None else match["single"]
+    value = match["plain"] if quoted is None else quoted
     if not value.strip() and sign not in ("=", "!="):
         raise _wrong(text, f"there is no value after {sign}")
     condition = Condition(fold(name), sign, _plain(value.strip()))
@@ -222,7 +222,7 @@ def _parse_condition(text: str, parse: Callable[[str], Days]) -> Condition:
     condition = _typed(condition, value, parse)
     if sign in ("=", "!=") or condition.number is not None or condition.date:
         return condition
-    compared = found["name"] or f'"{name}"'
+    compared = match["name"] or f'"{name}"'
     raise VaultError(
         INVALID_ARGUMENTS,
         f"properties: {value!r} in {text!r} is neither a date nor a number. Write {parse('today').first}, today or +7. "
@@ -235,9 +235,9 @@ def _typed(condition: Condition, value: str, parse: Callable[[str], Days]) -> Co
     """Return the condition with its value as a number or date, if it is one."""
     if NUMBER.match(value):
         condition = condition._replace(number=float(value))
-    found = _DATE.match(value)
-    if found is not None:
-        return condition._replace(date=found[1].replace(" ", "T"))
+    match = _DATE.match(value)
+    if match is not None:
+        return condition._replace(date=match[1].replace(" ", "T"))
     if _YEAR.match(value):
         return condition._replace(date=value)
     is_equality = condition.sign in ("=", "!=")

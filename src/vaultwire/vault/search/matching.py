@@ -43,7 +43,9 @@ from vaultwire.vault.search.query import (
 )
 from vaultwire.vault.search.questions import answer
 from vaultwire.vault.search.terms import (
+    FOLDED,
     REGEX_SECONDS,
+    UNACCENTED,
     AnyNeedle,
     Leaf,
     Needle,
@@ -51,8 +53,10 @@ from vaultwire.vault.search.terms import (
     RegexBudget,
     RegexNeedle,
     Text,
+    TextForms,
+    fold_case,
+    strip_diacritics,
 )
-from vaultwire.vault.search.text_forms import FOLDED, UNACCENTED, TextForms, fold_case, strip_diacritics
 from vaultwire.vault.value_types import Line
 
 # A name says what a note is about, a heading what a part of it is about. Mentions never count for more than either.
@@ -143,10 +147,10 @@ class Matcher:
         self._budget.begin(path)
         return NoteParts(path, text, self._parse)
 
-    def accepts(self, wanted: Expression, value: Value) -> bool:
+    def accepts(self, asked: Expression, value: Value) -> bool:
         """Tell whether a property's value is one that the query asks for. Raises VaultError (TIMEOUT) as ``match`` does."""
         self._budget.begin("")
-        return _is_true(wanted, lambda leaf: self._is_value(leaf, value, UNACCENTED))
+        return _is_true(asked, lambda leaf: self._is_value(leaf, value, UNACCENTED))
 
     def is_in_piece(self, part: Expression, text: TextForms) -> bool:
         """Tell whether a part of the query is true of the text of a task. Raises VaultError (TIMEOUT) as ``match`` does."""
@@ -308,16 +312,16 @@ class Matcher:
 
 def _answering(words: tuple[Word, ...], note: NoteParts) -> Match:
     """Return how the note answers a question for the words, with the best lines first; if only its name does, its first."""
-    found = answer(words, note)
+    answered = answer(words, note)
     top = note.frontmatter_lines
-    ranked = sorted(found.lines, key=lambda number: (number <= top, -found.lines[number], number))
-    columns = found.columns or note.first_line
+    ranked = sorted(answered.lines, key=lambda number: (number <= top, -answered.lines[number], number))
+    columns = answered.columns or note.first_line
     lines = [
         line
         for number in ranked[:MAX_LINES_SHOWN] or columns
         for line in snippets({number: columns[number]}, note.text)
     ]
-    return Match(_SCALE * found.score, len(found.lines), lines, found.missing)
+    return Match(_SCALE * answered.score, len(answered.lines), lines, answered.missing)
 
 
 def _is_true(part: Expression, test: LeafTest) -> bool:

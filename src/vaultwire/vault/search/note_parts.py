@@ -17,8 +17,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import CANVAS_SUFFIX, is_canvas, is_note, stem
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.search.filters import EMPTY_VALUES
-from vaultwire.vault.search.terms import AnyNeedle, Leaf, Text
-from vaultwire.vault.search.text_forms import FOLDED, UNACCENTED, TextForms
+from vaultwire.vault.search.terms import FOLDED, UNACCENTED, AnyNeedle, Leaf, Text, TextForms
 from vaultwire.vault.value_types import Line, VaultPath
 
 # Which files search looks into, and their searchable text: a note's text, the cards and groups of a canvas.
@@ -235,14 +234,14 @@ def add_lines(first: int, columns: dict[int, int], lines: dict[int, int]) -> Non
         lines[number] = min(column, lines.get(number, column))
 
 
-def leaf_weight(leaf: Leaf, found: int, text: str) -> float:
-    """Return what it says of a line of the text that it holds the leaf, which ``found`` of the lines do.
+def leaf_weight(leaf: Leaf, lines: int, text: str) -> float:
+    """Return what it says of a line of the text that it holds the leaf, which ``lines`` of the lines do.
 
     The rarer in this note, the more; and the longer, the more: the little words of most languages are short. No other note
     counts, so the same note and query always show the same lines.
     """
     length = len(leaf.text) if isinstance(leaf, Text) else _PATTERN_LENGTH
-    return length * log(1 + (text.count("\n") + 1) / found) if found else 0.0
+    return length * log(1 + (text.count("\n") + 1) / lines) if lines else 0.0
 
 
 def best_lines(lines: dict[int, int], says: dict[int, float], top: int) -> dict[int, int]:

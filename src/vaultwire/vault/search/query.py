@@ -18,8 +18,16 @@ from typing import NamedTuple, TypeAlias
 
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.search.terms import BadRegexError, Pattern, Text, check_regex
-from vaultwire.vault.search.text_forms import fold_case, is_full_word, is_unspaced, is_word_character
+from vaultwire.vault.search.terms import (
+    BadRegexError,
+    Pattern,
+    Text,
+    check_regex,
+    fold_case,
+    is_full_word,
+    is_unspaced,
+    is_word_character,
+)
 
 # A word that a question asks for, and where words like it stand in a text. Pure. It knows no query and no note.
 

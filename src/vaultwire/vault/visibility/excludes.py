@@ -16,8 +16,16 @@ from typing import Final, NamedTuple
 
 from vaultwire.vault.disk.paths import IGNORE_FILE, compose
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.search.terms import BadRegexError, Pattern, RegexBudget, RegexNeedle, check_regex
-from vaultwire.vault.search.text_forms import EXACT, TextForms, fold_case
+from vaultwire.vault.search.terms import (
+    EXACT,
+    BadRegexError,
+    Pattern,
+    RegexBudget,
+    RegexNeedle,
+    TextForms,
+    check_regex,
+    fold_case,
+)
 from vaultwire.vault.settings.obsidian_settings import CachedFile, CachedSettings, FileContent
 from vaultwire.vault.value_types import Problem
 
