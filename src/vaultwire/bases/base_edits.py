@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from vaultwire.bases.base import Base, Broken, Expression, Filter, Group, NotABaseError, View, read_base
-from vaultwire.bases.functions.files import FILE_FIELDS
-from vaultwire.bases.functions.table import GLOBALS, METHOD_NAMES
+from vaultwire.bases.evaluation import DEFAULT_SUMMARIES, default_summary
+from vaultwire.bases.functions.table import FILE_FIELDS, GLOBALS, METHOD_NAMES
 from vaultwire.bases.parser import (
     ITEM_NAMES,
     ROOTS,
@@ -30,7 +30,6 @@ from vaultwire.bases.parser import (
     property_of,
     to_text,
 )
-from vaultwire.bases.summaries import DEFAULT_SUMMARIES, default_summary
 from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue, read_yaml
 from vaultwire.markdown.yaml_edits import NotEditedError, rewritten
 

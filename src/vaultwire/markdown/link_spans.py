@@ -14,8 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown.block_parser import read_body
 from vaultwire.markdown.edits import to_plain
-from vaultwire.markdown.inline import RawLink, read_inline
-from vaultwire.markdown.links import decoded_destination
+from vaultwire.markdown.inline import RawLink, decoded_destination, read_inline
 from vaultwire.markdown.offsets import (
     MOST_PROPERTIES,
     FileOffsets,

@@ -17,12 +17,11 @@ from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
 from vaultwire.markdown.link_spans import Kind, LinkSpan, NotABaseError, base_edits
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import fold, is_base, is_canvas, is_note, lies_in
+from vaultwire.vault.disk.paths import fold, is_base, is_canvas, is_note, kind_of, lies_in
 from vaultwire.vault.errors import CANNOT_SHOW, NOT_INSTALLED, TOO_LARGE, Stopped, VaultError
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
 from vaultwire.vault.listed import Listed, listed
-from vaultwire.vault.media_types import kind_of
 from vaultwire.vault.value_types import NoteStat, Progress, VaultPath, reporting
 
 if TYPE_CHECKING:

@@ -9,12 +9,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import regex  # type: ignore[import-untyped]
 
 from vaultwire.bases.comparing import compare, equal, is_empty, is_last, key_bytes, sort_key
-from vaultwire.bases.functions.arguments import Function, argument, is_list, items, number, text, whole
 from vaultwire.bases.moment_format import format_moment
 from vaultwire.bases.row import Row
 from vaultwire.bases.values import (
@@ -39,6 +38,50 @@ from vaultwire.bases.values import (
     type_name,
 )
 from vaultwire.markdown.patterns import javascript_pieces
+
+# Reads the arguments of a function.
+
+Function: TypeAlias = Callable[[Value, Sequence[Value], Row], Value]
+"""A function: the value before the dot (None for a global one), its arguments, the row. Raises CellError."""
+
+
+def argument(arguments: Sequence[Value], place: int) -> Value:
+    """Return an argument, null if it is not there."""
+    return arguments[place] if place < len(arguments) else None
+
+
+def text(arguments: Sequence[Value], place: int) -> str:
+    """Return an argument as text."""
+    return text_of(argument(arguments, place))
+
+
+def number(value: Value, function: str) -> float:
+    """Return a number. Raises CellError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise CellError(f"{function} needs a number, not {type_name(value)}")
+    return value
+
+
+def whole(arguments: Sequence[Value], place: int, default: int, function: str) -> int:
+    """Return an argument as a whole number, as JavaScript cuts it; ``default`` if it is not there."""
+    value = argument(arguments, place)
+    if value is None:
+        return default
+    found = number(value, function)
+    return 0 if math.isnan(found) else int(max(-(2**53), min(2**53, found)))
+
+
+def items(value: Value) -> Sequence[Value]:
+    """Return the items of a list; anything else is a list of it, null an empty one."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return value
+    return [] if value is None else [value]
+
+
+def is_list(value: Value) -> bool:
+    """Tell whether a value is a list."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, Mapping))
+
 
 # Regular expressions of JavaScript, run by the ``regex`` package: it ends a search that takes too long.
 

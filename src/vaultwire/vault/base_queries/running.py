@@ -13,11 +13,19 @@ from typing import Any, NamedTuple, TypeAlias
 
 from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, Sorting, View
 from vaultwire.bases.comparing import is_empty, is_last, is_truthy, key_bytes, sort_key
-from vaultwire.bases.evaluation import Compiled, compile_expression, evaluate, run
+from vaultwire.bases.evaluation import (
+    DEFAULT_SUMMARIES,
+    Compiled,
+    compile_expression,
+    default_summary,
+    evaluate,
+    needed,
+    run,
+    summarize,
+)
 from vaultwire.bases.functions.table import GLOBALS, METHOD_NAMES
 from vaultwire.bases.parser import Call, Index, Literal, Member, Name, Node, children
 from vaultwire.bases.row import Query, Row
-from vaultwire.bases.summaries import DEFAULT_SUMMARIES, default_summary, needed, summarize
 from vaultwire.bases.values import ErrorValue, Value, no_function, size_of, text_of
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.narrowing import Judge, conditions, narrowed, property_ids

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-from vaultwire.markdown.links import is_wikilink, linkpath_written, parse_linktext, split_display, unbracketed
+from vaultwire.markdown.inline import is_wikilink, linkpath_written, parse_linktext, split_display, unbracketed
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import (
@@ -21,6 +21,7 @@ from vaultwire.vault.disk.paths import (
     has_extension,
     is_a_folder,
     is_canvas,
+    is_media,
     is_note,
     is_rooted,
     not_found,
@@ -32,7 +33,6 @@ from vaultwire.vault.disk.paths import (
 from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, linkpath_of
-from vaultwire.vault.media_types import is_media
 from vaultwire.vault.value_types import Backlink, OutgoingLink, Progress, VaultPath
 
 # Longer lists of names do not help a person choose.

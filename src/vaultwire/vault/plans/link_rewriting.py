@@ -13,7 +13,7 @@ from typing import Protocol
 
 from vaultwire.bases.base_blocks import Block, BlockError, edit_blocks, edit_cards, other_queries
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
-from vaultwire.markdown.inline import read_inline
+from vaultwire.markdown.inline import percent_encoded, read_inline
 from vaultwire.markdown.link_spans import (
     Kind,
     LinkSpan,
@@ -25,7 +25,6 @@ from vaultwire.markdown.link_spans import (
     destination,
     rewrite_links,
 )
-from vaultwire.markdown.links import percent_encoded
 from vaultwire.markdown.offsets import apply_replacements, end_of_reading, unread_problem
 from vaultwire.vault.changes.change import Move, Write, edit_of
 from vaultwire.vault.disk.contents import edited_bytes, patched, plain_text
