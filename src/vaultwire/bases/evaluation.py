@@ -404,28 +404,28 @@ def _lambda(name: str, of: Compiled, nodes: Sequence[Node], names: frozenset[str
     return called
 
 
-def _each(items: Sequence[Value], each: Compiled, row: Row, *, is_filter: bool) -> list[Value]:
-    found: list[Value] = []
+def _each(items: Sequence[Value], function: Compiled, row: Row, *, is_filter: bool) -> list[Value]:
+    results: list[Value] = []
     before = counted = row.budget.bytes
     for index, value in enumerate(items):
         row.budget.spend()
         row.names["value"], row.names["index"] = value, index
-        given = each(row)
+        result = function(row)
         if not is_filter:
-            found.append(given)
-        elif is_truthy(given):
-            found.append(value)
-        counted = row.budget.give_back(None if is_filter else found, before, counted)
-    return found
+            results.append(result)
+        elif is_truthy(result):
+            results.append(value)
+        counted = row.budget.give_back(None if is_filter else results, before, counted)
+    return results
 
 
-def _reduce(items: Sequence[Value], each: Compiled, start: Value, row: Row) -> Value:
+def _reduce(items: Sequence[Value], function: Compiled, start: Value, row: Row) -> Value:
     acc = start
     before = counted = row.budget.bytes
     for index, value in enumerate(items):
         row.budget.spend()
         row.names["value"], row.names["index"], row.names["acc"] = value, index, acc
-        acc = each(row)
+        acc = function(row)
         counted = row.budget.give_back(acc, before, counted)
     return acc
 

@@ -131,11 +131,11 @@ class LinkGraph:
         Links are not followed beyond an attachment: two notes that show one picture are not near because of it.
         Raises VaultError (INVALID_ARGUMENTS) for a note that is not in the graph.
         """
-        found: list[tuple[int, int, int]] = []
+        near: list[tuple[int, int, int]] = []
         levels = self._levels(self._number(path), direction, progress)
         for distance, level in enumerate(itertools.islice(levels, depth), start=1):
-            found += [(distance, number, level[number]) for number in self._sorted(level)]
-        keys = ItemKeys(found)
+            near += [(distance, number, level[number]) for number in self._sorted(level)]
+        keys = ItemKeys(near)
         keys.size += self.size  # they keep it
         return Listed(keys, lambda part, _: [self._neighbour(*each) for each in part], path)
 

@@ -175,7 +175,7 @@ class LineKeys:
 
     def part(self, start: int, stop: int) -> list[tuple[int, int]]:
         """See ``Keys``."""
-        found: list[tuple[int, int]] = []
+        places: list[tuple[int, int]] = []
         before = 0  # places in the notes before this one
         # A page needs at most as many notes as places: the rest of the text is not split.
         for note in self._joined.split(";", max(stop, 0) if stop < self._count else -1):
@@ -185,6 +185,6 @@ class LineKeys:
             here = lines.count(",") + 1
             if lines and before + here > start:
                 numbers = sorted(map(int, lines.split(",")))[max(start - before, 0) : stop - before]
-                found += [(int(note_id), line) for line in numbers]
+                places += [(int(note_id), line) for line in numbers]
             before += here
-        return found
+        return places

@@ -128,20 +128,20 @@ def to_link(value: Value, row: Row) -> Link | File | None:
 
 
 def _has_link(of: Value, arguments: Sequence[Value], row: Row) -> Value:
-    wanted = to_link(argument(arguments, 0), row)
-    if wanted is None:
+    link = to_link(argument(arguments, 0), row)
+    if link is None:
         return False
-    path = target(wanted, row.host)
+    path = target(link, row.host)
     links = row.host.links(_file_of(of))
     row.budget.spend(len(links) // 4 + 1)
     if path is None:
-        return any(isinstance(wanted, Link) and each.linktext == wanted.linktext for each in links)
+        return any(isinstance(link, Link) and each.linktext == link.linktext for each in links)
     return any(row.host.resolve(each.linktext, _file_of(of)) == path for each in links)
 
 
-def has_tag(tags: Sequence[Value], wanted: str) -> bool:
+def has_tag(tags: Sequence[Value], name: str) -> bool:
     """Tell whether tags have a tag or one below it, in any case, with or without ``#``."""
-    folded = wanted.strip().removeprefix("#").casefold()
+    folded = name.strip().removeprefix("#").casefold()
     return any((text_of(each).removeprefix("#").casefold() + "/").startswith(folded + "/") for each in tags if folded)
 
 
@@ -190,10 +190,10 @@ def _date(_: Value, arguments: Sequence[Value], row: Row) -> Value:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return from_ms(value, row.zone)
-    found = parse_date(text_of(value), row.zone)
-    if found is None:
+    date_read = parse_date(text_of(value), row.zone)
+    if date_read is None:
         raise cannot_parse(text_of(value), "date")
-    return found
+    return date_read
 
 
 def _duration(_: Value, arguments: Sequence[Value], __: Row) -> Value:
@@ -202,10 +202,10 @@ def _duration(_: Value, arguments: Sequence[Value], __: Row) -> Value:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return Duration(milliseconds=value)
-    found = parse_duration(text_of(value))
-    if found is None:
+    duration = parse_duration(text_of(value))
+    if duration is None:
         raise cannot_parse(text_of(value), "duration")
-    return found
+    return duration
 
 
 def _file(_: Value, arguments: Sequence[Value], row: Row) -> Value:
@@ -215,14 +215,14 @@ def _file(_: Value, arguments: Sequence[Value], row: Row) -> Value:
 
 
 def _link(_: Value, arguments: Sequence[Value], row: Row) -> Value:
-    found = to_link(argument(arguments, 0), row)
+    link = to_link(argument(arguments, 0), row)
     display = argument(arguments, 1)
-    if found is None:
+    if link is None:
         return None
-    shown = None if display is None else text_of(display)
-    if isinstance(found, File):
-        return Link(found.path, shown)
-    return Link(found.linktext, found.display if shown is None else shown, found.source)
+    display_text = None if display is None else text_of(display)
+    if isinstance(link, File):
+        return Link(link.path, display_text)
+    return Link(link.linktext, link.display if display_text is None else display_text, link.source)
 
 
 def _image(_: Value, arguments: Sequence[Value], __: Row) -> Value:
@@ -245,19 +245,19 @@ def _number(_: Value, arguments: Sequence[Value], __: Row) -> Value:
         return to_ms(value)
     if not isinstance(value, str):
         raise CellError(f"Unable to parse {type_name(value)} as a number.")
-    found = number_in(value)
-    if found is None:
+    number = number_in(value)
+    if number is None:
         raise cannot_parse(value, "number")
-    return found
+    return number
 
 
 def _extreme(*, is_largest: bool) -> Function:
     def chosen(_: Value, arguments: Sequence[Value], __: Row) -> Value:
-        found = list(arguments[0]) if len(arguments) == 1 and is_list(arguments[0]) else list(arguments)  # type: ignore[arg-type]
-        for each in found:
+        operands = list(arguments[0]) if len(arguments) == 1 and is_list(arguments[0]) else list(arguments)  # type: ignore[arg-type]
+        for each in operands:
             if isinstance(each, bool) or not isinstance(each, (int, float)):
                 raise CellError(f"{'max' if is_largest else 'min'} needs numbers, not {type_name(each)}")
-        values = [each for each in found if isinstance(each, (int, float))]
+        values = [each for each in operands if isinstance(each, (int, float))]
         if any(map(math.isnan, values)):
             return math.nan
         if not values:

@@ -209,17 +209,17 @@ def other_spellings(part: str) -> tuple[str, ...] | None:
 
     None where no other spelling would tell whether it is such a file system; empty where none has another spelling.
     """
-    shown = _NOT_SHOWN.sub("", part)
-    if not shown or may_be_second_name(shown):
+    visible = _NOT_SHOWN.sub("", part)
+    if not visible or may_be_second_name(visible):
         return None
     if _PLAIN.fullmatch(part):
         return ()
     # ASCII letters alone: there are file systems that ignore the case of no others.
     swapped = part.translate(_SWAPPED)
-    found = {swapped if swapped != part else part.swapcase()}
+    spellings = {swapped if swapped != part else part.swapcase()}
     if not part.isascii():
-        found |= {unicodedata.normalize("NFC", part), unicodedata.normalize("NFD", part)}
-    return tuple(sorted((found | {shown}) - {part})) or None
+        spellings |= {unicodedata.normalize("NFC", part), unicodedata.normalize("NFD", part)}
+    return tuple(sorted((spellings | {visible}) - {part})) or None
 
 
 def folder_of_setting(text: str) -> str:

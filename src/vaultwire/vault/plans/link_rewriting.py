@@ -338,7 +338,7 @@ class MovedLinks:
             with_suffix = [form if is_note(form) else form + suffix for form in forms]
             forms = with_suffix if is_note(linkpath.strip()) else [*forms, *with_suffix]
         is_wikilink = in_brackets if span is None else not span.is_markdown
-        is_last = is_wikilink and not mark and (span is None or span.shown is None)
+        is_last = is_wikilink and not mark and (span is None or span.display_place is None)
         for form in forms:
             # A link's path ends at "#": of "#/x" nothing is left, and nothing means the note itself.
             if "#" in form:
