@@ -67,7 +67,6 @@ SINS = [
     ("The rooms of the engine import inwards only", "vault/editing/writing.py", "import vaultwire.vault.vault"),
     ("The vault's disk", "vault/disk/paths.py", "import vaultwire.vault.disk.files"),
     ("The language of Bases", "bases/values.py", "import vaultwire.bases.evaluation"),
-    ("The vault's settings", "vault/settings/moment_parse.py", "import vaultwire.vault.settings.obsidian_settings"),
     ("Searches", "vault/search/terms.py", "import vaultwire.vault.search.query"),
     ("Names and links", "vault/links/link_resolver.py", "import vaultwire.vault.links.note_lookup"),
     ("What may be seen", "vault/visibility/excludes.py", "import vaultwire.vault.visibility.visible_files"),

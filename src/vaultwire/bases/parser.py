@@ -167,15 +167,15 @@ def tokens_of(text: str) -> list[Token]:
     at = 0
     while at < len(text):
         regexp = _REGEXP.match(text, at) if text[at] == "/" and not _ends_value(tokens) else None
-        found = regexp or _TOKEN.match(text, at)
-        if found is None:
+        match = regexp or _TOKEN.match(text, at)
+        if match is None:
             quoted = "A quotation mark is not closed" if text[at] in "\"'" else f"{text[at]!r} means nothing here"
             raise SyntaxProblem(f"{quoted} (character {at + 1}).", at)
         if regexp is not None:
             tokens.append(Token("regexp", regexp["pattern"], at, regexp["flags"]))
-        elif found.lastgroup != "space":
-            tokens.append(_token(found.lastgroup or "", found[0], at))
-        at = found.end()
+        elif match.lastgroup != "space":
+            tokens.append(_token(match.lastgroup or "", match[0], at))
+        at = match.end()
     tokens.append(Token("end", "", len(text)))
     return tokens
 
@@ -261,11 +261,11 @@ class _Parser:
             raise self._unexpected(f"“{operator}” is expected")
         self._at += 1
 
-    def _unexpected(self, wanted: str = "a value is expected") -> SyntaxProblem:
+    def _unexpected(self, expected: str = "a value is expected") -> SyntaxProblem:
         token = self._next
         found = "the formula ends" if token.kind == "end" else f"there is “{token.value[:40]}”"
         return SyntaxProblem(
-            f"{wanted[0].upper()}{wanted[1:]}, but {found} (character {token.start + 1}).", token.start
+            f"{expected[0].upper()}{expected[1:]}, but {found} (character {token.start + 1}).", token.start
         )
 
     def _expression(self, least: int) -> Node:

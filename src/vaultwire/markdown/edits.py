@@ -92,24 +92,24 @@ def replace_spans(text: str, changes: list[Change]) -> str:
         if start > position:
             pieces.append(text[position:start])
         position = end
-        wanted = to_plain(new)
-        if whole_lines and wanted:
+        new_text = to_plain(new)
+        if whole_lines and new_text:
             if end < len(text) or text.endswith("\n"):
-                wanted = _ended(wanted)
-            elif start < end and wanted != "\n":
-                wanted = wanted.removesuffix("\n")
+                new_text = _ended(new_text)
+            elif start < end and new_text != "\n":
+                new_text = new_text.removesuffix("\n")
             if pieces and not pieces[-1].endswith("\n"):
                 pieces.append(ending)
-        if written := _written_over(text[start:end], wanted, ending):
+        if written := _written_over(text[start:end], new_text, ending):
             pieces.append(written)
     pieces.append(text[position:])
     return "".join(pieces)
 
 
-def _written_over(old: str, wanted: str, ending: str) -> str:
-    """Return the plain text ``wanted`` with the line ends of ``old`` where both agree, and with ``ending`` elsewhere."""
+def _written_over(old: str, new: str, ending: str) -> str:
+    """Return the plain text ``new`` with the line ends of ``old`` where both agree, and with ``ending`` elsewhere."""
     old_lines = old.split("\n")
-    new_lines = wanted.split("\n")
+    new_lines = new.split("\n")
     # The last piece of a split has no line end and is never shared.
     head, tail = common_ends([line.rstrip("\r") for line in old_lines[:-1]], new_lines[:-1])
     if old_lines[-1] != new_lines[-1]:
@@ -328,16 +328,16 @@ def _hunk_end(lines: list[str], position: int) -> int:
 
 
 def _hunk(lines: list[str], header: int, end: int, start: int) -> _Hunk:
-    found: list[tuple[str, str]] = []
+    marked_lines: list[tuple[str, str]] = []
     unended: set[int] = set()
     for number in range(header + 1, end):
         line = lines[number]
-        if line.startswith("\\") and found:
-            unended.add(len(found) - 1)
+        if line.startswith("\\") and marked_lines:
+            unended.add(len(marked_lines) - 1)
         elif line[:1] in _MARKS:
-            found.append((line[0], line[1:]))
+            marked_lines.append((line[0], line[1:]))
         elif line:
             raise DiffError(f"line {number + 1} of the diff begins with neither a space, - nor +: {_clipped(line)!r}.")
         else:
-            found.append((" ", ""))
-    return _Hunk(start, header + 1, found, unended)
+            marked_lines.append((" ", ""))
+    return _Hunk(start, header + 1, marked_lines, unended)

@@ -51,9 +51,8 @@ from vaultwire.tools.resources import (
     view_uri_of,
 )
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES
-from vaultwire.vault.disk.paths import fold, is_base, lies_in, stem
+from vaultwire.vault.disk.paths import NOTE_TYPE, fold, is_base, lies_in, media_type_of, stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, Stopped, VaultError
-from vaultwire.vault.media_types import NOTE_TYPE, media_type_of
 from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, NoteStat, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 

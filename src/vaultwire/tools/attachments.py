@@ -13,8 +13,8 @@ from vaultwire.toolkit.phrases import byte_size, counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Folder, Outcome, tool
 from vaultwire.vault.attachments import Attachment, AttachmentFilter
 from vaultwire.vault.disk.contents import etag_of
+from vaultwire.vault.disk.paths import kind_of, media_type_of, text_of
 from vaultwire.vault.errors import CANNOT_SHOW, TOO_LARGE, VaultError
-from vaultwire.vault.media_types import kind_of, media_type_of, text_of
 from vaultwire.vault.value_types import Note, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 

@@ -10,12 +10,11 @@ import base64
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-from vaultwire.markdown.links import percent_decoded, percent_encoded
+from vaultwire.markdown.inline import percent_decoded, percent_encoded
 from vaultwire.tools.base_views import split_view, view_page
 from vaultwire.vault.base_queries.running import BaseSource
-from vaultwire.vault.disk.paths import compose, fold, is_note, parse_path
+from vaultwire.vault.disk.paths import NOTE_TYPE, compose, fold, is_note, media_type_of, parse_path, text_of
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.media_types import NOTE_TYPE, media_type_of, text_of
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 

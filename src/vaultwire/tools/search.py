@@ -124,7 +124,9 @@ def search_notes(
     key, offset = position_of(cursor)
     asked = None if cursor else vault.ask(query, folder, limit, progress, exact_total=exact_total)
     found = (
-        asked.found if asked else vault.search(query, folder, offset, limit, progress, key=key, exact_total=exact_total)
+        asked.result
+        if asked
+        else vault.search(query, folder, offset, limit, progress, key=key, exact_total=exact_total)
     )
     given = asked.help if asked else None if cursor else vault.search_help(query, folder, limit, found, progress)
     hits = given.hits if given else found.hits

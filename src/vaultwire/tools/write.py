@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
-from vaultwire.markdown.links import percent_decoded
+from vaultwire.markdown.inline import percent_decoded
 from vaultwire.toolkit.phrases import MAX_FILES_TOLD, add_other_files, counted
 from vaultwire.toolkit.registry import (
     AllowBroken,

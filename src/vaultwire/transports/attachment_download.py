@@ -17,8 +17,8 @@ from contextlib import closing
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
+from vaultwire.vault.disk.paths import media_type_of
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NETWORK_BLOCKED, TIMEOUT, TOO_LARGE, WEB_FAILED, VaultError
-from vaultwire.vault.media_types import media_type_of
 from vaultwire.vault.value_types import Progress
 
 SECONDS = 20.0

@@ -63,13 +63,13 @@ def property_ids(view: View) -> Iterator[str]:
         yield view.group_by.property
 
 
-def conditions(wanted: Filter | None) -> Iterator[Condition]:
+def conditions(condition: Filter | None) -> Iterator[Condition]:
     """Yield the expressions of a filter, in their order."""
-    if isinstance(wanted, Group):
-        for each in wanted.filters:
+    if isinstance(condition, Group):
+        for each in condition.filters:
             yield from conditions(each)
-    elif wanted is not None:
-        yield wanted
+    elif condition is not None:
+        yield condition
 
 
 def _expressions(base: Base, view: View) -> Iterator[Expression]:
@@ -145,40 +145,40 @@ class Judge(Protocol):
 _UNKNOWN = Narrowed(_ALL, is_exact=False)
 
 
-def narrowed(wanted: Filter | None, judge: Judge) -> Plan:
+def narrowed(condition: Filter | None, judge: Judge) -> Plan:
     """Return what the index is asked for a filter, and what is left of it."""
-    if wanted is None:
+    if condition is None:
         return Plan(_ALL, None)
     narrowing = _Narrowing(judge)
-    parts = [(part, narrowing.of_filter(part)) for part in _parts(wanted)]
+    parts = [(part, narrowing.of_filter(part)) for part in _parts(condition)]
     whole = _every([narrowed_part for _, narrowed_part in parts])
     if _count(whole.possible) > _MOST_CONDITIONS:
-        return Plan(_ALL, wanted)
+        return Plan(_ALL, condition)
     rest = [part for part, narrowed_part in parts if not narrowed_part.is_exact]
     return Plan(whole.possible, (rest[0] if len(rest) == 1 else Group("and", tuple(rest))) if rest else None)
 
 
-def _parts(wanted: Filter) -> list[Filter]:
+def _parts(condition: Filter) -> list[Filter]:
     """Return the filters that must all hold."""
-    if isinstance(wanted, Group) and wanted.kind == "and":
-        return [part for inner in wanted.filters for part in _parts(inner)]
-    return [wanted]
+    if isinstance(condition, Group) and condition.kind == "and":
+        return [part for inner in condition.filters for part in _parts(inner)]
+    return [condition]
 
 
 class _Narrowing:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
 
-    def of_filter(self, wanted: Filter, depth: int = 0, *, holds: bool = True) -> Narrowed:
+    def of_filter(self, condition: Filter, depth: int = 0, *, holds: bool = True) -> Narrowed:
         """Return what the index can say of where a filter holds or, without ``holds``, of where it does not."""
-        if not isinstance(wanted, Group):
-            return self.of(wanted.expression, depth, holds=holds)
+        if not isinstance(condition, Group):
+            return self.of(condition.expression, depth, holds=holds)
         if depth > _MOST_DEEP:
             return _UNKNOWN
-        holds_each = holds != (wanted.kind == "not")
-        parts = [self.of_filter(each, depth + 1, holds=holds_each) for each in wanted.filters]
+        holds_each = holds != (condition.kind == "not")
+        parts = [self.of_filter(each, depth + 1, holds=holds_each) for each in condition.filters]
         # The opposite of "one of them holds" is "none of them holds". An error of one is no matter where others decide.
-        is_every = (wanted.kind != "or") == holds
+        is_every = (condition.kind != "or") == holds
         return _every(parts) if is_every else _any(parts, is_exact=all(part.is_exact for part in parts))
 
     def of(self, node: Expression, depth: int, *, holds: bool) -> Narrowed:

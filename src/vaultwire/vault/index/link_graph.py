@@ -136,11 +136,11 @@ class LinkGraph:
         Links are not followed beyond an attachment: two notes that show one picture are not near because of it.
         Raises VaultError (INVALID_ARGUMENTS) for a note that is not in the graph.
         """
-        found: list[tuple[int, int, int]] = []
+        near: list[tuple[int, int, int]] = []
         levels = self._levels(self._number(path), direction, progress)
         for distance, level in enumerate(itertools.islice(levels, depth), start=1):
-            found += [(distance, number, level[number]) for number in self._sorted(level)]
-        return Listed(found, lambda part, _: [self._neighbour(*each) for each in part], path, size=self.size)
+            near += [(distance, number, level[number]) for number in self._sorted(level)]
+        return Listed(near, lambda part, _: [self._neighbour(*each) for each in part], path, size=self.size)
 
     def path_between(
         self, start: VaultPath, end: VaultPath, direction: Direction, progress: Progress

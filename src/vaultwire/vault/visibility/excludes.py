@@ -113,11 +113,11 @@ def _pieces(pattern: str, *, by_name: bool) -> Iterator[str]:
         elif character == "?":
             yield "[^/]"
         elif character == "[":
-            found = _SET.match(pattern, start)
-            if found is None:
+            letters_of_set = _SET.match(pattern, start)
+            if letters_of_set is None:
                 raise BadRuleError(" has a '[' without its ']'")
-            yield _set(*found.groups())
-            at = found.end()
+            yield _set(*letters_of_set.groups())
+            at = letters_of_set.end()
         elif character == "\\":
             if at == len(pattern):
                 raise BadRuleError(" ends in a backslash")
@@ -175,10 +175,10 @@ class GitignoreRules:
     def _find_above(self, folder: str) -> GitignoreRule | None:
         parts = folder.split("/")
         above = zip(accumulate(parts, "{}/{}".format), parts, strict=True)
-        each = (self._decide(f"{path}/", f"{part}/") for path, part in above)
+        decided = (self._decide(f"{path}/", f"{part}/") for path, part in above)
         if len(self._folders) >= _MOST_FOLDERS:
             self._folders.clear()
-        found = self._folders[folder] = next((rule for rule in each if rule is not None), None)
+        found = self._folders[folder] = next((rule for rule in decided if rule is not None), None)
         return found
 
     def _decide(self, entry: str, name: str) -> GitignoreRule | None:
@@ -306,12 +306,12 @@ class Excludes:
 
     def _finds(self, expression: _Expression, path: TextForms) -> bool:
         try:
-            found = expression.needle.find(path, EXACT) >= 0
+            is_found = expression.needle.find(path, EXACT) >= 0
         except VaultError:  # too slow
             self._drop(expression)
             return False
         expression.budget.left = min(expression.budget.left + _SECONDS_PER_PATH, _SECONDS_TO_START)
-        return found
+        return is_found
 
     def _drop(self, expression: _Expression) -> None:
         """Use the expression no more. This changes the rules, so it changes the stamp."""
