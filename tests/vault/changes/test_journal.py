@@ -301,6 +301,24 @@ def test_a_full_disk_leaves_a_damaged_file_where_it_is(damaged: Path, monkeypatc
     assert add(again) == 7
 
 
+def test_a_decision_replaces_a_damaged_file_too_and_only_once(damaged: Path) -> None:
+    with closing(sqlite3.connect(damaged / "journal.sqlite3")) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'decisions'").fetchone()
+    with (damaged / "journal.sqlite3").open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xff" * 4096)
+    one, other = (RecordStore(str(damaged)) for _ in range(2))
+    for store in (one, other):
+        with pytest.raises(DamagedStoreError):
+            DecisionLog(store).all()
+    DecisionLog(one).add(Decision("kept", change=1))
+    other._set_aside()  # as if it had found the damage at the same moment
+    DecisionLog(other).add(Decision("kept", change=2))
+    assert [decision.change for decision in DecisionLog(one).all()] == [1, 2]
+    assert ids(Journal(one)) == [1, 2, 3, 4, 5, 6]
+    assert len([*damaged.glob("journal.damaged-*.sqlite3")]) == 1
+
+
 def test_what_is_written_while_a_damaged_file_is_replaced_goes_to_the_new_one(
     damaged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -348,7 +348,8 @@ class Changes:
             raise VaultError(
                 JOURNAL_FAILED,
                 f"Nothing was changed, because the change cannot be recorded in the journal, {self._folder} "
-                f"({error.strerror or error}). Free space there or set VAULTWIRE_STATE to a folder that can be written to.",
+                f"({error.strerror or error}). Free space there, or set VAULTWIRE_STATE "
+                "to a folder on a local disk that can be written to.",
             ) from error
 
 

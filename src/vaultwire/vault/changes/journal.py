@@ -10,10 +10,10 @@ import errno
 import json
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import suppress
 from itertools import accumulate
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from vaultwire.vault.changes.change import (
     Author,
@@ -38,8 +38,6 @@ _LEFT = 0.9
 BEGUN, READY, ROLLED_BACK, DONE, UNDONE = "begun", "ready", "rolled back", "done", "undone"
 OPEN = (BEGUN, READY, ROLLED_BACK)
 _SELECT = "SELECT id, time_ns, proposal, state, unrestored, header, sum FROM changes WHERE"
-
-_Result = TypeVar("_Result")
 
 
 class Retention(NamedTuple):
@@ -87,7 +85,7 @@ class Journal:
 
     def catch_up(self) -> Intent | None:
         """Return the change that another process left open, None if there is none."""
-        return self._written(self._open_change)
+        return self._store.repaired(self._open_change)
 
     def _open_change(self) -> Intent | None:
         for row in self._store.rows(f"{_SELECT} state IN {OPEN} ORDER BY id LIMIT 1"):
@@ -105,7 +103,7 @@ class Journal:
 
     def begin(self, intent: Intent, stages: Stages) -> None:
         """Record, synced to disk, that a change begins. From now on its contents are read from there."""
-        steps = self._written(lambda: self._add(intent, stages, BEGUN))
+        steps = self._store.repaired(lambda: self._add(intent, stages, BEGUN))
         for ours, kept in zip(zip(intent.steps, intent.priors, strict=True), steps, strict=True):
             for our, its in zip(_contents(*ours), _contents(*kept), strict=True):
                 if our is not None and its is not None:
@@ -115,7 +113,7 @@ class Journal:
 
     def add_made(self, intent: Intent, stages: Stages) -> None:
         """Record, synced to disk, a change that is made already, with its end."""
-        self._written(lambda: self._add(intent, stages, DONE))
+        self._store.repaired(lambda: self._add(intent, stages, DONE))
 
     def mark_ready(self, number: int) -> None:
         """Record that a change's first step is next. Not synced: after a power cut, the files themselves must tell."""
@@ -135,14 +133,7 @@ class Journal:
                 sql = "UPDATE changes SET state = ?, unrestored = ? WHERE id = ?"
                 transaction.execute(sql, (state, json.dumps(unrestored), number))
 
-        self._written(write)
-
-    def _written(self, write: Callable[[], _Result]) -> _Result:
-        try:
-            return write()
-        except DamagedStoreError:
-            self._store.set_aside()
-            return write()
+        self._store.repaired(write)
 
     def _add(self, intent: Intent, stages: Stages, state: str) -> list[tuple[Step, PriorState]]:
         writer = StepWriter(change_owner(intent.id), lambda: self._store.writing(sync=False))

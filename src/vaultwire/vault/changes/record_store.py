@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from vaultwire.vault.disk.file_operations import (
     make_private,
@@ -75,6 +75,9 @@ PRAGMA user_version = {_FORMAT};
 
 Transaction: TypeAlias = sqlite3.Connection
 """What is written in: of it only ``execute`` and ``executemany`` are used, with plain SQL."""
+
+
+_Result = TypeVar("_Result")
 
 
 class DamagedStoreError(OSError):
@@ -202,13 +205,16 @@ class RecordStore:
                 return None
             self._make()
             there = self._identity()
+        self._file = there  # also if it cannot be opened: see ``_set_aside``
         is_for_one_use = not make and not os.access(self._folder, os.W_OK)
         connection = self._connected_to_read() if is_for_one_use else _connected(self._path)
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version != _FORMAT:
             connection.close()
             raise OSError(errno.EINVAL, "it was written by another version of vaultwire", self._path)
-        self._connection, self._file = connection, None if is_for_one_use else there
+        self._connection = connection
+        if is_for_one_use:
+            self._file = None
         self._opened += 1
         return connection
 
@@ -284,14 +290,24 @@ class RecordStore:
 
     # ------------------------------------------------------------------ damage
 
-    def set_aside(self) -> None:
+    def repaired(self, write: Callable[[], _Result]) -> _Result:
+        """Return what ``write`` returns. If the file is damaged, it is set aside first, and ``write`` is called again."""
+        try:
+            return write()
+        except DamagedStoreError:
+            self._set_aside()
+            return write()
+
+    def _set_aside(self) -> None:
         """Keep the damaged file under another name, and go on with a new one that has the rows that can be read.
 
-        Under the vault's lock. The new one is whole before the damaged one is moved: after a kill it gets the name, or is made
-        again.
+        The new one is whole before the damaged one is moved: after a kill it gets the name, or is made again.
         """
         with self._lock, self._os_errors(), self._naming.held(NO_PROGRESS):
+            damaged_file = self._file
             self.close()
+            if self._identity() != damaged_file:  # another process has just done it
+                return
             aside = os.path.join(self._folder, f"journal.damaged-{time.time_ns()}.sqlite3")
             with closing(_connected(self._path)) as damaged:
                 with suppress(sqlite3.DatabaseError):

@@ -45,8 +45,12 @@ class DecisionLog:
         """Add decisions, synced to disk."""
         now = time.time_ns()
         lines = [(json.dumps(each._replace(time_ns=each.time_ns or now)._asdict()),) for each in decisions]
-        with self._store.writing() as transaction:
-            transaction.executemany("INSERT INTO decisions (fields) VALUES (?)", lines)
+
+        def write() -> None:
+            with self._store.writing() as transaction:
+                transaction.executemany("INSERT INTO decisions (fields) VALUES (?)", lines)
+
+        self._store.repaired(write)
 
     def all(self) -> list[Decision]:
         """Return all decisions, the oldest first."""

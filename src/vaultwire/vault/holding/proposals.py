@@ -117,18 +117,22 @@ class ProposalStore:
         Raises VaultError: STALE_EDIT if the notes are not what the steps were made from any more, TOO_MANY_WAITING.
         """
         made = Proposal(0, time_ns or time.time_ns(), kind, author, label, tuple(steps), outside=outside, undoes=undoes)
+        made = self._store.repaired(lambda: self._added(made, checks_room=not time_ns))
+        return self.get(made.id) or made
+
+    def _added(self, made: Proposal, *, checks_room: bool) -> Proposal:
         with self._store.writing() as transaction:
-            if not time_ns:
-                self._check_room(author.client, steps)
+            if checks_room:
+                self._check_room(made.author.client, made.steps)
             self._remove_old(transaction)
             made = made._replace(id=self._store.last_number("proposals") + 1)
             writer = StepWriter(proposal_owner(made.id), lambda: nullcontext(transaction), whole=True)
-            for step in steps:
+            for step in made.steps:
                 writer.add(step, PriorState(paths_of(step)[0]))
             writer.write(transaction)
-            fields = {"kind": kind, "author": author, "label": label, "outside": outside, "undoes": undoes}
-            add_proposal(transaction, (made.id, made.time_ns, author.client), fields, writer)
-        return self.get(made.id) or made
+            fields = {name: getattr(made, name) for name in ("kind", "author", "label", "outside", "undoes")}
+            add_proposal(transaction, (made.id, made.time_ns, made.author.client), fields, writer)
+        return made
 
     def decide(
         self,
@@ -142,9 +146,13 @@ class ProposalStore:
     ) -> bool:
         """Decide a proposal; False if it is decided already, or gone."""
         decision = {"reason": reason, "change": change, "is_edited": is_edited, "edited_text": edited_text}
-        with self._store.writing() as transaction:
-            sql = "UPDATE proposals SET state = ?, decided_ns = ?, decision = ? WHERE id = ? AND state = 'waiting'"
-            return transaction.execute(sql, (state, time.time_ns(), json.dumps(decision), number)).rowcount == 1
+
+        def write() -> bool:
+            with self._store.writing() as transaction:
+                sql = "UPDATE proposals SET state = ?, decided_ns = ?, decision = ? WHERE id = ? AND state = 'waiting'"
+                return transaction.execute(sql, (state, time.time_ns(), json.dumps(decision), number)).rowcount == 1
+
+        return self._store.repaired(write)
 
     def used_room(self) -> dict[str, Room]:
         """Return what waits of each client: how many proposals, and the bytes that they take."""
