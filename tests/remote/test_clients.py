@@ -12,10 +12,18 @@ from typing import Any
 
 import pytest
 
+from support.asgi import Http, Loop
 from support.certificates import make_certificate
 from support.file_server import FileServer, response, serving_files
+from support.serving import Reply
+from support.sign_in import PASSWORD, URL, Connecting
+from vaultwire.remote import people
 from vaultwire.remote.clients import Client, ClientRefused, Clients, host_of
+from vaultwire.remote.endpoint import SignIn
+from vaultwire.remote.store import Store
+from vaultwire.transports import guard
 from vaultwire.transports.attachment_download import Downloader
+from vaultwire.transports.observing import Observer
 
 ID = "https://localhost/oauth/client.json"
 REDIRECT = "https://app.example/callback"
@@ -178,3 +186,47 @@ def test_a_registration_is_kept_in_its_id_and_is_of_one_server(tmp_path: Path) -
 def test_a_client_is_named_by_where_its_answers_go(uri: str, host: str) -> None:
     assert host_of(uri) == host
     assert Clients(b"key").register({"redirect_uris": [uri]}).redirect_uris == (uri,)
+
+
+class InProcess:
+    """Sign-in behind its guard, without a process of its own."""
+
+    def __init__(self, loop: Loop, sign_in: SignIn) -> None:
+        rules = guard.Rules(
+            names={"notes.example.org"},
+            any_address=False,
+            origins=(URL,),
+            key_required=True,
+            owner=lambda _: None,
+            token_owner=sign_in.owner,
+            challenge=sign_in.challenge,
+        )
+        self._http = Http(loop, guard.Guard(sign_in.doors(), rules, Observer(log_json=False, metrics=False)))
+
+    def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Reply:
+        where, _, query = path.partition("?")
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        reply = self._http.send(
+            method, named, body, path=where, raw_path=where.encode(), query_string=query.encode(), scheme="http"
+        )
+        return Reply(reply.status, reply.headers, reply.body())
+
+
+def test_a_client_with_a_document_connects_and_stays_connected(documents: Documents, tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "sign-in"))
+    people.add(store, "Ana", PASSWORD)
+    told: list[str] = []
+    sign_in = SignIn(store, documents.clients, URL, ("the vault Notes",), told.append, may_write=True)
+    with Loop() as loop:
+        client = Connecting(InProcess(loop, sign_in), REDIRECT)
+        client.client_id = ID
+        page = client.send("GET", client.request()).body
+        assert b"<q>App</q>" in page
+        assert b"app.example is not among the services" in page  # the answer goes there, whoever described it
+        tokens = client.connect(access="write")
+        assert client.refresh(tokens["refresh_token"]).status == 200
+        unknown = client.send("GET", client.request(client_id="https://other.example/client.json"))
+        assert (unknown.status, b"vaultwire serve --client-host other.example" in unknown.body) == (400, True)
+    assert [grant.name for grant in store.grants()] == ["Ana through app.example"]
+    assert told[0] == "Ana through app.example: Ana allowed it for 30 days"
+    sign_in.close()

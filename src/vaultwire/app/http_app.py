@@ -236,6 +236,8 @@ def _make_sign_in(public: PublicServer | None, observer: observing.Observer, *, 
         store.set_url(public.url)
         if not store.people():
             observer.tell("nobody can sign in yet. To add yourself: vaultwire people add NAME")
+        if public.has_connectors and all(grant.person for grant in store.grants()):
+            observer.tell("there is no connector address yet. To make one: vaultwire grants connector")
         clients = Clients(store.key(), public.hosts)
     except (OSError, sqlite3.Error) as error:
         raise ConfigError(f"cannot use the folder of people and grants, {public.folder}: {error}") from None

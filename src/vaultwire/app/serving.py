@@ -100,8 +100,8 @@ def _at_public_url(
     from vaultwire.app.engine import load_policy  # noqa: PLC0415 - only where it is asked for
 
     url = url.removesuffix("/")
-    found = _PUBLIC_URL.fullmatch(url)
-    if found is None or not (found["tls"] or found["name"] in _HERE):
+    parts = _PUBLIC_URL.fullmatch(url)
+    if parts is None or not (parts["tls"] or parts["name"] in _HERE):
         right = "the URL of this server for everybody, such as https://notes.example.org, with nothing behind the name"
         raise ConfigError(f"--public-url takes {right}, got {url!r}")
     if network.oauth is not None:
@@ -118,7 +118,7 @@ def _at_public_url(
     public = PublicServer(url, sign_in_folder(config.state), tuple(notes), hosts, has_connectors)
     # A page of sign-in sends its form from here, whatever name a proxy in between puts into Host.
     origins = (*network.allow_origin, url)
-    return network._replace(public=public, allow_host=(*network.allow_host, found["name"]), allow_origin=origins)
+    return network._replace(public=public, allow_host=(*network.allow_host, parts["name"]), allow_origin=origins)
 
 
 class Served(Protocol):

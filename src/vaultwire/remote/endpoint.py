@@ -158,21 +158,21 @@ class SignIn:
 
     async def owner(self, token: str) -> str:
         """Return the principal of an access token or connector. Raises TokenRefused."""
-        found = self._store.owner(token, (ACCESS, CONNECTOR) if self._has_connectors else (ACCESS,))
-        if found is None:
+        owned = self._store.owner(token, (ACCESS, CONNECTOR) if self._has_connectors else (ACCESS,))
+        if owned is None:
             raise TokenRefused("this is neither a key of this server nor an access token that is valid")
-        grant, is_news = found
+        grant, is_news = owned
         if is_news:
             await asyncio.to_thread(self._store.note_use, token)
         return grant.principal
 
     def unwrap(self, scope: Scope) -> Scope:
         """Return a request to a connector address as one to ``/mcp`` with a token: nothing behind this sees the secret."""
-        found = _CONNECTOR.search(scope["path"])
-        if found is None:
+        address = _CONNECTOR.search(scope["path"])
+        if address is None:
             return scope
-        secret = found[1]
-        is_mcp = self._has_connectors and (found[2] or "").rstrip("/") == "/mcp"
+        secret = address[1]
+        is_mcp = self._has_connectors and (address[2] or "").rstrip("/") == "/mcp"
         if not is_mcp or self._store.owner(secret, (CONNECTOR,)) is None:
             return {**scope, "path": "/c", "raw_path": b"/c"}
         headers = [(name, value) for name, value in scope["headers"] if name not in (b"authorization", b"x-api-key")]
@@ -206,11 +206,11 @@ class SignIn:
             body = _to_json({"error": "invalid_request", "error_description": "use POST"})
             await send_whole(send, 405, [*headers, (b"allow", b"POST, OPTIONS")], body)
             return
-        given = await read_body(receive)
-        if given is None:
+        form = await read_body(receive)
+        if form is None:
             return
         try:
-            status, value = await answer(dict(scope["headers"]), given)
+            status, value = await answer(dict(scope["headers"]), form)
         except _OAuthError as error:
             status, value = error.status, {"error": error.error, "error_description": str(error)}
         await send_whole(send, status, headers, b"" if value is None else _to_json(value))
