@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import queue
 import socket
 import ssl
 from collections.abc import Iterator
@@ -15,9 +16,9 @@ import pytest
 from support.asgi import Http, Loop
 from support.certificates import make_certificate
 from support.file_server import FileServer, response, serving_files
-from support.serving import Reply
+from support.serving import PATIENCE, Reply
 from support.sign_in import PASSWORD, URL, Connecting
-from vaultwire.remote import people
+from vaultwire.remote import endpoint, people
 from vaultwire.remote.clients import Client, ClientRefused, Clients, host_of
 from vaultwire.remote.endpoint import SignIn
 from vaultwire.remote.store import Store
@@ -212,9 +213,29 @@ class InProcess:
         return Reply(reply.status, reply.headers, reply.body())
 
 
-def test_a_client_with_a_document_connects_and_stays_connected(documents: Documents, tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "sign-in"))
-    people.add(store, "Ana", PASSWORD)
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(str(tmp_path / "sign-in"))
+    people.add(opened, "Ana", PASSWORD)
+    yield opened
+    opened.close()
+
+
+def test_a_client_that_does_nothing_with_its_token_is_in_the_log(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "UNUSED_SECONDS", 0.0)
+    told: queue.Queue[str] = queue.Queue()
+    sign_in = SignIn(store, Clients(b"key"), URL, (), told.put, may_write=True)
+    with Loop() as loop:
+        Connecting(InProcess(loop, sign_in)).connect()
+        steps = [told.get(timeout=PATIENCE) for _ in range(4)]
+    assert [step.partition(":")[2].strip()[:19].strip() for step in steps[1:]] == [
+        "Ana allowed it for",
+        "was given an access",
+        "has not used its to",
+    ]
+
+
+def test_a_client_with_a_document_connects_and_stays_connected(documents: Documents, store: Store) -> None:
     told: list[str] = []
     sign_in = SignIn(store, documents.clients, URL, ("the vault Notes",), told.append, may_write=True)
     with Loop() as loop:
@@ -229,4 +250,3 @@ def test_a_client_with_a_document_connects_and_stays_connected(documents: Docume
         assert (unknown.status, b"vaultwire serve --client-host other.example" in unknown.body) == (400, True)
     assert [grant.name for grant in store.grants()] == ["Ana through app.example"]
     assert told[0] == "Ana through app.example: Ana allowed it for 30 days"
-    sign_in.close()

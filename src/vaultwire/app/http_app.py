@@ -234,6 +234,8 @@ def _make_sign_in(public: PublicServer | None, observer: observing.Observer, *, 
     try:
         store = Store(public.folder)
         store.set_url(public.url)
+        if public.url.startswith("https:") and ":" in public.url.removeprefix("https:"):
+            observer.tell("claude.ai calls no other port than 443, and --public-url has another one")
         if not store.people():
             observer.tell("nobody can sign in yet. To add yourself: vaultwire people add NAME")
         if public.has_connectors and all(grant.person for grant in store.grants()):
