@@ -13,18 +13,16 @@ from typing import Any
 
 import pytest
 
-from support.asgi import Http, Loop
+from support.asgi import Loop
 from support.certificates import make_certificate
 from support.file_server import FileServer, response, serving_files
-from support.serving import PATIENCE, Reply
-from support.sign_in import PASSWORD, URL, Connecting
+from support.serving import PATIENCE
+from support.sign_in import PASSWORD, URL, Connecting, InProcess
 from vaultwire.remote import endpoint, people
 from vaultwire.remote.clients import Client, ClientRefused, Clients, host_of
 from vaultwire.remote.endpoint import SignIn
 from vaultwire.remote.store import Store
-from vaultwire.transports import guard
 from vaultwire.transports.attachment_download import Downloader
-from vaultwire.transports.observing import Observer
 
 ID = "https://localhost/oauth/client.json"
 REDIRECT = "https://app.example/callback"
@@ -187,30 +185,6 @@ def test_a_registration_is_kept_in_its_id_and_is_of_one_server(tmp_path: Path) -
 def test_a_client_is_named_by_where_its_answers_go(uri: str, host: str) -> None:
     assert host_of(uri) == host
     assert Clients(b"key").register({"redirect_uris": [uri]}).redirect_uris == (uri,)
-
-
-class InProcess:
-    """Sign-in behind its guard, without a process of its own."""
-
-    def __init__(self, loop: Loop, sign_in: SignIn) -> None:
-        rules = guard.Rules(
-            names={"notes.example.org"},
-            any_address=False,
-            origins=(URL,),
-            key_required=True,
-            owner=lambda _: None,
-            token_owner=sign_in.owner,
-            challenge=sign_in.challenge,
-        )
-        self._http = Http(loop, guard.Guard(sign_in.doors(), rules, Observer(log_json=False, metrics=False)))
-
-    def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Reply:
-        where, _, query = path.partition("?")
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        reply = self._http.send(
-            method, named, body, path=where, raw_path=where.encode(), query_string=query.encode(), scheme="http"
-        )
-        return Reply(reply.status, reply.headers, reply.body())
 
 
 @pytest.fixture

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         oauth: Trusted | None
         public_url: str | None
         client_host: str | Sequence[str]
+        connector: bool
         metrics: bool
         log_json: bool
         desk: bool

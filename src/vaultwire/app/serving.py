@@ -59,10 +59,8 @@ class NetworkConfig(NamedTuple):
 
 
 # The settings that an app on any server has, too.
-APP_SETTINGS = frozenset(NetworkConfig._fields) - {"keys", "host", "port", "tls_cert", "tls_key", "public"} | {
-    "public_url",
-    "client_host",
-}
+_PUBLIC = ("public_url", "client_host", "connector")
+APP_SETTINGS = frozenset((*NetworkConfig._fields, *_PUBLIC)) - {"keys", "host", "port", "tls_cert", "tls_key", "public"}
 
 
 def make_network_config(config: Config, **options: Any) -> NetworkConfig:
@@ -73,7 +71,7 @@ def make_network_config(config: Config, **options: Any) -> NetworkConfig:
     for name in ("allow_host", "allow_origin", "client_host"):
         given = options.get(name, ())
         options[name] = (given,) if isinstance(given, str) else tuple(given)
-    url, hosts, connector = (options.pop(name, None) for name in ("public_url", "client_host", "connector"))
+    url, hosts, connector = (options.pop(name, None) for name in _PUBLIC)
     network = NetworkConfig(keys_folder(config.state), **options)
     if url is not None:
         network = _at_public_url(config, network, url, hosts, has_connectors=bool(connector))
