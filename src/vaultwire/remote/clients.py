@@ -27,8 +27,9 @@ from vaultwire.vault.value_types import NoProgress
 KNOWN_HOSTS = ("claude.ai", "claude.com", "chatgpt.com", "vscode.dev", "opencode.ai")
 """Hosts of clients that people know. Documents are fetched from these, and from those that the person names."""
 
-# Apps that take answers by a scheme of their own instead of a port of the computer (RFC 8252, 7.1).
-_APP_SCHEMES = ("cursor", "vscode", "vscode-insiders", "windsurf")
+APP_SCHEMES = ("cursor", "vscode", "vscode-insiders", "windsurf")
+"""Those of apps that take answers by a scheme of their own instead of a port of the computer (RFC 8252, 7.1)."""
+
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 HERE = "localhost"
 """The name of the host for all addresses of the person's own computer."""
@@ -83,7 +84,7 @@ class Client(NamedTuple):
 def host_of(redirect_uri: str) -> str:
     """Return the name of who gets the answers: a host, ``HERE``, or the scheme of an app."""
     parts = urlsplit(redirect_uri)
-    if parts.scheme in _APP_SCHEMES:
+    if parts.scheme in APP_SCHEMES:
         return parts.scheme
     return HERE if _is_loopback(redirect_uri) else (parts.hostname or "")
 
@@ -226,7 +227,7 @@ def _may_redirect_to(uri: str) -> bool:
         return False
     if parts.scheme == "https":
         return True
-    return parts.scheme in _APP_SCHEMES or (parts.scheme == "http" and _is_loopback(uri))
+    return parts.scheme in APP_SCHEMES or (parts.scheme == "http" and _is_loopback(uri))
 
 
 def _is_loopback(uri: str) -> bool:

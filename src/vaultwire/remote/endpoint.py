@@ -367,6 +367,7 @@ class SignIn:
                     return
                 browser = await asyncio.to_thread(self._store.new_browser, person)
                 page = consent_page(asked, person, self._new_ticket(person, request))
+                head = headers_of_page(request.redirect_uri, leads_on=True)
                 await send_whole(send, 200, [*head, (b"set-cookie", self._to_cookie(browser))], page)
             case "allow":
                 person = self._take_ticket(fields.get("ticket", ""), request)
