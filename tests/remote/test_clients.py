@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import queue
 import socket
 import ssl
 from collections.abc import Iterator
@@ -12,9 +13,15 @@ from typing import Any
 
 import pytest
 
+from support.asgi import Loop
 from support.certificates import make_certificate
 from support.file_server import FileServer, response, serving_files
+from support.serving import PATIENCE
+from support.sign_in import PASSWORD, URL, Connecting, InProcess
+from vaultwire.remote import endpoint, people
 from vaultwire.remote.clients import Client, ClientRefused, Clients, host_of
+from vaultwire.remote.endpoint import SignIn
+from vaultwire.remote.store import Store
 from vaultwire.transports.attachment_download import Downloader
 
 ID = "https://localhost/oauth/client.json"
@@ -178,3 +185,42 @@ def test_a_registration_is_kept_in_its_id_and_is_of_one_server(tmp_path: Path) -
 def test_a_client_is_named_by_where_its_answers_go(uri: str, host: str) -> None:
     assert host_of(uri) == host
     assert Clients(b"key").register({"redirect_uris": [uri]}).redirect_uris == (uri,)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(str(tmp_path / "sign-in"))
+    people.add(opened, "Ana", PASSWORD)
+    yield opened
+    opened.close()
+
+
+def test_a_client_that_does_nothing_with_its_token_is_in_the_log(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "UNUSED_SECONDS", 0.0)
+    told: queue.Queue[str] = queue.Queue()
+    sign_in = SignIn(store, Clients(b"key"), URL, (), told.put, may_write=True)
+    with Loop() as loop:
+        Connecting(InProcess(loop, sign_in)).connect()
+        steps = [told.get(timeout=PATIENCE) for _ in range(4)]
+    assert [step.partition(":")[2].strip()[:19].strip() for step in steps[1:]] == [
+        "Ana allowed it for",
+        "was given an access",
+        "has not used its to",
+    ]
+
+
+def test_a_client_with_a_document_connects_and_stays_connected(documents: Documents, store: Store) -> None:
+    told: list[str] = []
+    sign_in = SignIn(store, documents.clients, URL, ("the vault Notes",), told.append, may_write=True)
+    with Loop() as loop:
+        client = Connecting(InProcess(loop, sign_in), REDIRECT)
+        client.client_id = ID
+        page = client.send("GET", client.request()).body
+        assert b"<q>App</q>" in page
+        assert b"app.example is not among the services" in page  # the answer goes there, whoever described it
+        tokens = client.connect(access="write")
+        assert client.refresh(tokens["refresh_token"]).status == 200
+        unknown = client.send("GET", client.request(client_id="https://other.example/client.json"))
+        assert (unknown.status, b"vaultwire serve --client-host other.example" in unknown.body) == (400, True)
+    assert [grant.name for grant in store.grants()] == ["Ana through app.example"]
+    assert told[0] == "Ana through app.example: Ana allowed it for 30 days"

@@ -42,6 +42,15 @@ def server(vault: Path, owner: Owner) -> Iterator[Serving]:
         yield started
 
 
+def test_the_start_says_where_people_reach_it_and_what_is_missing(vault: Path, tmp_path: Path) -> None:
+    with Serving(vault, "--public-url", URL, "--connector", VAULTWIRE_STATE=str(tmp_path)) as started:
+        assert started.process.stdout is not None
+        assert f"People who sign in reach it at {URL}/mcp" in started.process.stdout.readline().decode()
+        _, _, errors = started.end(15)
+    assert "vaultwire people add NAME" in errors
+    assert "vaultwire grants connector" in errors
+
+
 def test_people_come_and_go_while_the_server_runs(server: Serving, owner: Owner) -> None:
     client = Connecting(server)
     client.register()

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from support.serving import Serving
 from support.sign_in import HELLO, TAKES_BOTH, URL, Connecting, answer_of
+from support.vaults import write_vault
+from vaultwire.app import asgi
+from vaultwire.config import ConfigError
+from vaultwire.trust.policy import READS_ONLY, Policy, ToolRules
 
 
 def test_a_client_goes_from_the_refusal_to_the_notes_and_ends_its_grant(client: Connecting) -> None:
@@ -66,3 +74,23 @@ def test_a_session_belongs_to_its_grant(server: Serving, client: Connecting) -> 
     ping = b'{"jsonrpc": "2.0", "id": 2, "method": "ping"}'
     assert client.send("POST", "/mcp", ping, **session, **bearers[0]).status == 200
     assert client.send("POST", "/mcp", ping, **session, **bearers[1]).status == 404
+
+
+def test_rules_of_a_policy_for_a_grant_hold_for_one_that_may_only_read_too() -> None:
+    policy = Policy(clients={"Ana through claude.ai": ToolRules(deny=("read_note",)), "*": ToolRules()})
+    reads, changes = {"readOnlyHint": True}, {"readOnlyHint": False}
+    for name in ("Ana through claude.ai", f"Ana through claude.ai{READS_ONLY}"):
+        assert not policy.allows(reads, "read_note", "Claude", name)
+        assert policy.allows(reads, "search_notes", "Claude", name)
+    assert policy.allows(changes, "write_note", "Claude", "Ana through claude.ai")
+    assert not policy.allows(changes, "write_note", "Claude", f"Ana through claude.ai{READS_ONLY}")
+    assert "read only" in (policy.refusal("write_note", changes, "Claude", f"Ben through x{READS_ONLY}") or "")
+
+
+def test_the_app_for_another_server_takes_the_options_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VAULTWIRE_STATE", str(tmp_path / "state"))
+    write_vault(tmp_path / "vault", "=== Note.md\nx\n")
+    app = asgi(str(tmp_path / "vault"), public_url=URL, client_host="app.example", connector=True)
+    app.close()
+    with pytest.raises(ConfigError, match="need --public-url"):
+        asgi(str(tmp_path / "vault"), connector=True)

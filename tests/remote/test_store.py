@@ -22,9 +22,15 @@ class Kept(Store):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(str(folder), lambda: self.seconds)
+        self.add_person("Ana", "hash")
+
+    def code(self, days: int = 1) -> str:
+        code = self.new_code(ASKED, days * DAY, "challenge", "https://app.example/")
+        assert code is not None
+        return code
 
     def grant(self, days: int = 30) -> Pair:
-        code = self.take_code(self.new_code(ASKED, days * DAY, "challenge", "https://app.example/"), CLIENT)
+        code = self.take_code(self.code(days), CLIENT)
         assert code is not None
         pair = self.new_pair(code.grant)
         assert pair is not None
@@ -42,7 +48,7 @@ def store(tmp_path: Path) -> Iterator[Kept]:
 
 
 def test_a_code_is_good_for_a_minute(store: Kept) -> None:
-    code = store.new_code(ASKED, DAY, "challenge", "https://app.example/")
+    code = store.code()
     store.seconds += 60
     assert store.take_code(code, CLIENT) is None
     store.seconds += 3601
@@ -105,7 +111,6 @@ def test_another_process_sees_a_revocation_at_once(store: Kept, tmp_path: Path) 
 
 
 def test_who_is_removed_has_no_grants_and_no_browsers(store: Kept) -> None:
-    store.add_person("Ana", "hash")
     pair, browser = store.grant(), store.new_browser("Ana")
     assert store.is_browser_of(browser, "ana")
     assert store.remove_person("ana")
@@ -113,10 +118,10 @@ def test_who_is_removed_has_no_grants_and_no_browsers(store: Kept) -> None:
     assert not store.is_in(pair.access)
     assert not store.is_browser_of(browser, "Ana")
     assert store.people() == []
+    assert store.new_code(ASKED, DAY, "challenge", "https://app.example/") is None  # a page was open meanwhile
 
 
 def test_another_password_forgets_the_browsers(store: Kept) -> None:
-    store.add_person("Ana", "hash")
     browser = store.new_browser("Ana")
     assert store.set_password("ana", "other hash")
     assert not store.is_browser_of(browser, "Ana")

@@ -252,8 +252,10 @@ def test_pages_run_nothing_and_stand_in_no_frame(registered: Connecting) -> None
         assert reply.headers["x-frame-options"] == "DENY"
         assert reply.headers["cache-control"] == "no-store"
         assert b"<script" not in reply.body
-    # Browsers hold the redirect after the form to this, too.
+    # Browsers hold the redirects after the form to this, too: the client's, and those that its server adds.
     assert "form-action 'self' https://claude.ai;" in registered.send("GET", address).headers["content-security-policy"]
+    policy = registered.sign_in(address).headers["content-security-policy"]
+    assert "form-action 'self' https: http: cursor: vscode: vscode-insiders: windsurf:;" in policy
 
 
 # ---------------------------------------------------------------------- other pages

@@ -8,10 +8,14 @@ import json
 import re
 import secrets
 from html import unescape
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from support.serving import Reply, Serving
+from support.asgi import Http, Loop
+from support.serving import Reply
+from vaultwire.remote.endpoint import SignIn
+from vaultwire.transports import guard
+from vaultwire.transports.observing import Observer
 
 URL = "https://notes.example.org"
 PASSWORD = "correct horse battery staple"  # of every person of the tests
@@ -22,6 +26,12 @@ HELLO = {
     "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tests", "version": "0"}},
 }
+
+
+class Reachable(Protocol):
+    """A server that can be asked."""
+
+    def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Reply: ...
 
 
 class Proof(NamedTuple):
@@ -41,7 +51,7 @@ class Connecting:
     """One client that connects to one server, and a person's browser."""
 
     def __init__(
-        self, server: Serving, redirect_uri: str = "https://claude.ai/api/mcp/auth_callback", url: str = URL
+        self, server: Reachable, redirect_uri: str = "https://claude.ai/api/mcp/auth_callback", url: str = URL
     ) -> None:
         self.server = server
         self.url = url
@@ -109,7 +119,8 @@ class Connecting:
         return reply.json
 
     def call(self, token: str, tool: str, **arguments: Any) -> Reply:
-        return self.server.call(tool, arguments, host=urlsplit(self.url).netloc, authorization=f"Bearer {token}")
+        body = json.dumps({"arguments": arguments}).encode()
+        return self.send("POST", f"/bridge/v1/tools/{tool}/call", body, authorization=f"Bearer {token}")
 
     def is_let_in(self, token: str) -> bool:
         return self.call(token, "read_note", path="Note").status == 200
@@ -148,3 +159,27 @@ def answer_of(reply: Reply) -> dict[str, str]:
     """Return what a redirect takes to the client."""
     query = urlsplit(reply.headers["location"]).query
     return {name: values[0] for name, values in parse_qs(query, keep_blank_values=True).items()}
+
+
+class InProcess:
+    """Sign-in behind its guard, without a process of its own."""
+
+    def __init__(self, loop: Loop, sign_in: SignIn) -> None:
+        rules = guard.Rules(
+            names={"notes.example.org"},
+            any_address=False,
+            origins=(URL,),
+            key_required=True,
+            owner=lambda _: None,
+            token_owner=sign_in.owner,
+            challenge=sign_in.challenge,
+        )
+        self._http = Http(loop, guard.Guard(sign_in.doors(), rules, Observer(log_json=False, metrics=False)))
+
+    def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Reply:
+        where, _, query = path.partition("?")
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        reply = self._http.send(
+            method, named, body, path=where, raw_path=where.encode(), query_string=query.encode(), scheme="http"
+        )
+        return Reply(reply.status, reply.headers, reply.body())

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         oauth: Trusted | None
         public_url: str | None
         client_host: str | Sequence[str]
+        connector: bool
         metrics: bool
         log_json: bool
         desk: bool
@@ -234,8 +235,12 @@ def _make_sign_in(public: PublicServer | None, observer: observing.Observer, *, 
     try:
         store = Store(public.folder)
         store.set_url(public.url)
+        if public.url.startswith("https:") and ":" in public.url.removeprefix("https:"):
+            observer.tell("claude.ai calls no other port than 443, and --public-url has another one")
         if not store.people():
             observer.tell("nobody can sign in yet. To add yourself: vaultwire people add NAME")
+        if public.has_connectors and all(grant.person for grant in store.grants()):
+            observer.tell("there is no connector address yet. To make one: vaultwire grants connector")
         clients = Clients(store.key(), public.hosts)
     except (OSError, sqlite3.Error) as error:
         raise ConfigError(f"cannot use the folder of people and grants, {public.folder}: {error}") from None

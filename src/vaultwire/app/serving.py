@@ -59,10 +59,8 @@ class NetworkConfig(NamedTuple):
 
 
 # The settings that an app on any server has, too.
-APP_SETTINGS = frozenset(NetworkConfig._fields) - {"keys", "host", "port", "tls_cert", "tls_key", "public"} | {
-    "public_url",
-    "client_host",
-}
+_PUBLIC = ("public_url", "client_host", "connector")
+APP_SETTINGS = frozenset((*NetworkConfig._fields, *_PUBLIC)) - {"keys", "host", "port", "tls_cert", "tls_key", "public"}
 
 
 def make_network_config(config: Config, **options: Any) -> NetworkConfig:
@@ -73,7 +71,7 @@ def make_network_config(config: Config, **options: Any) -> NetworkConfig:
     for name in ("allow_host", "allow_origin", "client_host"):
         given = options.get(name, ())
         options[name] = (given,) if isinstance(given, str) else tuple(given)
-    url, hosts, connector = (options.pop(name, None) for name in ("public_url", "client_host", "connector"))
+    url, hosts, connector = (options.pop(name, None) for name in _PUBLIC)
     network = NetworkConfig(keys_folder(config.state), **options)
     if url is not None:
         network = _at_public_url(config, network, url, hosts, has_connectors=bool(connector))
@@ -100,8 +98,8 @@ def _at_public_url(
     from vaultwire.app.engine import load_policy  # noqa: PLC0415 - only where it is asked for
 
     url = url.removesuffix("/")
-    found = _PUBLIC_URL.fullmatch(url)
-    if found is None or not (found["tls"] or found["name"] in _HERE):
+    parts = _PUBLIC_URL.fullmatch(url)
+    if parts is None or not (parts["tls"] or parts["name"] in _HERE):
         right = "the URL of this server for everybody, such as https://notes.example.org, with nothing behind the name"
         raise ConfigError(f"--public-url takes {right}, got {url!r}")
     if network.oauth is not None:
@@ -118,7 +116,7 @@ def _at_public_url(
     public = PublicServer(url, sign_in_folder(config.state), tuple(notes), hosts, has_connectors)
     # A page of sign-in sends its form from here, whatever name a proxy in between puts into Host.
     origins = (*network.allow_origin, url)
-    return network._replace(public=public, allow_host=(*network.allow_host, found["name"]), allow_origin=origins)
+    return network._replace(public=public, allow_host=(*network.allow_host, parts["name"]), allow_origin=origins)
 
 
 class Served(Protocol):

@@ -160,6 +160,8 @@ def serve(options: argparse.Namespace) -> int:
             complain("without TLS, others can read keys and notes on their way (see --tls-cert)")
         hint = " (to see what assistants change: vaultwire desk)" if network.desk else ""
         say(f"vaultwire serves {', '.join(config.vault_options)}{hint} at {url}/mcp", flush=True)
+        if network.public is not None:
+            say(f"People who sign in reach it at {network.public.url}/mcp (docs/remote.md)", flush=True)
 
     if options.log_file is not None:
         _log_to(options.log_file)

@@ -26,7 +26,6 @@ PAGE_POLICY = (
 PICTURE_POLICY = b"sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 _SECURITY = (
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
@@ -64,9 +63,12 @@ class DeskRefusal(Exception):  # noqa: N818 - an answer, not a failure of ours
         self.details = details
 
 
-def headers_for(kind: bytes, *headers: tuple[bytes, bytes], policy: bytes = PAGE_POLICY) -> list[tuple[bytes, bytes]]:
+def headers_for(
+    kind: bytes, *headers: tuple[bytes, bytes], policy: bytes = PAGE_POLICY, referrer: bytes = b"no-referrer"
+) -> list[tuple[bytes, bytes]]:
     """Return the headers of an answer of this media type."""
-    return [(b"content-type", kind), (b"content-security-policy", policy), *_SECURITY, *headers]
+    own = ((b"content-type", kind), (b"content-security-policy", policy), (b"referrer-policy", referrer))
+    return [*own, *_SECURITY, *headers]
 
 
 async def send_json(send: Send, status: int, value: Any, *headers: tuple[bytes, bytes]) -> None:
@@ -88,7 +90,10 @@ async def send_text_page(send: Send, status: int, title: str, *paragraphs: str, 
     """Send a page for a person, with these texts; ``form`` is markup of ours."""
     body = "\n".join(f"<p>{html.escape(text)}</p>" for text in paragraphs)
     page = _PAGE.format(title=html.escape(title), body=f"{body}\n{form}")
-    await send_whole(send, status, headers_for(b"text/html; charset=utf-8", NO_STORE), page.encode())
+    # With "no-referrer" browsers send a form with "Origin: null" (Fetch, "Append a request Origin header"), and it is refused.
+    referrer = b"same-origin" if form else b"no-referrer"
+    head = headers_for(b"text/html; charset=utf-8", NO_STORE, referrer=referrer)
+    await send_whole(send, status, head, page.encode())
 
 
 async def send_redirect(send: Send, to: bytes, *headers: tuple[bytes, bytes]) -> None:

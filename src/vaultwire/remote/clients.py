@@ -22,14 +22,14 @@ from urllib.parse import urlsplit
 
 from vaultwire.transports import call_on_loop
 from vaultwire.transports.attachment_download import Downloader
-from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import NoProgress
 
 KNOWN_HOSTS = ("claude.ai", "claude.com", "chatgpt.com", "vscode.dev", "opencode.ai")
 """Hosts of clients that people know. Documents are fetched from these, and from those that the person names."""
 
-# Apps that take answers by a scheme of their own instead of a port of the computer (RFC 8252, 7.1).
-_APP_SCHEMES = ("cursor", "vscode", "vscode-insiders", "windsurf")
+APP_SCHEMES = ("cursor", "vscode", "vscode-insiders", "windsurf")
+"""Those of apps that take answers by a scheme of their own instead of a port of the computer (RFC 8252, 7.1)."""
+
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 HERE = "localhost"
 """The name of the host for all addresses of the person's own computer."""
@@ -67,24 +67,24 @@ class Client(NamedTuple):
     name: str
     redirect_uris: tuple[str, ...]
 
-    def redirect_uri(self, given: str | None) -> str | None:
+    def redirect_uri(self, uri: str | None) -> str | None:
         """Return where an answer goes, None if it must not go there.
 
         It must be a registered URI to the letter; only the port of the person's own computer may be another one (RFC 8252,
         7.3).
         """
-        if given is None:
+        if uri is None:
             return self.redirect_uris[0] if len(self.redirect_uris) == 1 else None
-        if given in self.redirect_uris:
-            return given
-        plain = _without_port(given)
-        return given if plain is not None and plain in map(_without_port, self.redirect_uris) else None
+        if uri in self.redirect_uris:
+            return uri
+        plain = _without_port(uri)
+        return uri if plain is not None and plain in map(_without_port, self.redirect_uris) else None
 
 
 def host_of(redirect_uri: str) -> str:
     """Return the name of who gets the answers: a host, ``HERE``, or the scheme of an app."""
     parts = urlsplit(redirect_uri)
-    if parts.scheme in _APP_SCHEMES:
+    if parts.scheme in APP_SCHEMES:
         return parts.scheme
     return HERE if _is_loopback(redirect_uri) else (parts.hostname or "")
 
@@ -151,37 +151,37 @@ class Clients:
             raise ClientRefused(
                 f"this server does not know {host}. Whoever runs it can allow that: vaultwire serve --client-host {host}"
             )
-        until, found = self._documents.get(id_, (0.0, ""))
+        until, client = self._documents.get(id_, (0.0, ""))
         if self._now() >= until:
             async with self._fetches:
-                found = await self._fetch(id_)
+                client = await self._fetch(id_)
             self._documents.pop(id_, None)
             self._documents[id_] = (
-                self._now() + (_FRESH_SECONDS if isinstance(found, Client) else _FAILED_SECONDS),
-                found,
+                self._now() + (_FRESH_SECONDS if isinstance(client, Client) else _FAILED_SECONDS),
+                client,
             )
             while len(self._documents) > _MAX_DOCUMENTS:
                 del self._documents[next(iter(self._documents))]
-        if isinstance(found, str):
-            raise ClientRefused(found)
-        return found
+        if isinstance(client, str):
+            raise ClientRefused(client)
+        return client
 
     async def _fetch(self, id_: str) -> Client | str:
         """Return the client that a document describes, or what is wrong with it."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Client | str] = loop.create_future()
 
-        def resolve(found: Client | str) -> None:
+        def resolve(client: Client | str) -> None:
             if not done.done():
-                done.set_result(found)
+                done.set_result(client)
 
         def run() -> None:
             try:
                 data = self._downloader.fetch(id_, "client.json", _MAX_DOCUMENT_BYTES, NoProgress(), _FETCH_SECONDS)
-                found: Client | str = _read_document(id_, data)
-            except (VaultError, ClientRefused) as error:
-                found = f"{id_} cannot be used: {error}"
-            call_on_loop(loop, resolve, found)
+                client: Client | str = _read_document(id_, data)
+            except Exception as error:  # noqa: BLE001 - any error: who waits must be told
+                client = f"{id_} cannot be used: {error}"
+            call_on_loop(loop, resolve, client)
 
         # A daemon: waiting for a name or a far computer must not hold up the end.
         threading.Thread(target=run, daemon=True, name="vaultwire-client").start()
@@ -227,7 +227,7 @@ def _may_redirect_to(uri: str) -> bool:
         return False
     if parts.scheme == "https":
         return True
-    return parts.scheme in _APP_SCHEMES or (parts.scheme == "http" and _is_loopback(uri))
+    return parts.scheme in APP_SCHEMES or (parts.scheme == "http" and _is_loopback(uri))
 
 
 def _is_loopback(uri: str) -> bool:

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 READ, WRITE, OFFLINE = "read", "write", "offline_access"
 """The scopes. ``OFFLINE`` is there for clients that ask for a refresh token by it; all get one."""
 
+# After its first token a client asks for the tools at once.
+UNUSED_SECONDS = 60.0
+
 _CONNECTOR = re.compile(r"/c/([^/]{20,})(/.*)?\Z", re.DOTALL)
 _CHALLENGE, _VERIFIER = re.compile(r"[A-Za-z0-9_-]{43}"), re.compile(r"[A-Za-z0-9._~-]{43,128}")
 _MAX_BODY_BYTES = 32 * 1024
@@ -131,9 +134,11 @@ class SignIn:
         self._attempts = Attempts()
         self._hashing = asyncio.Semaphore(_MAX_HASHES)
         self._waiting = 0
+        self._is_closed = False
 
     def close(self) -> None:
         """Close the store."""
+        self._is_closed = True
         self._store.close()
 
     def doors(self) -> list[guard.Door]:
@@ -158,21 +163,21 @@ class SignIn:
 
     async def owner(self, token: str) -> str:
         """Return the principal of an access token or connector. Raises TokenRefused."""
-        found = self._store.owner(token, (ACCESS, CONNECTOR) if self._has_connectors else (ACCESS,))
-        if found is None:
+        owned = self._store.owner(token, (ACCESS, CONNECTOR) if self._has_connectors else (ACCESS,))
+        if owned is None:
             raise TokenRefused("this is neither a key of this server nor an access token that is valid")
-        grant, is_news = found
+        grant, is_news = owned
         if is_news:
             await asyncio.to_thread(self._store.note_use, token)
         return grant.principal
 
     def unwrap(self, scope: Scope) -> Scope:
         """Return a request to a connector address as one to ``/mcp`` with a token: nothing behind this sees the secret."""
-        found = _CONNECTOR.search(scope["path"])
-        if found is None:
+        address = _CONNECTOR.search(scope["path"])
+        if address is None:
             return scope
-        secret = found[1]
-        is_mcp = self._has_connectors and (found[2] or "").rstrip("/") == "/mcp"
+        secret = address[1]
+        is_mcp = self._has_connectors and (address[2] or "").rstrip("/") == "/mcp"
         if not is_mcp or self._store.owner(secret, (CONNECTOR,)) is None:
             return {**scope, "path": "/c", "raw_path": b"/c"}
         headers = [(name, value) for name, value in scope["headers"] if name not in (b"authorization", b"x-api-key")]
@@ -206,11 +211,11 @@ class SignIn:
             body = _to_json({"error": "invalid_request", "error_description": "use POST"})
             await send_whole(send, 405, [*headers, (b"allow", b"POST, OPTIONS")], body)
             return
-        given = await read_body(receive)
-        if given is None:
+        form = await read_body(receive)
+        if form is None:
             return
         try:
-            status, value = await answer(dict(scope["headers"]), given)
+            status, value = await answer(dict(scope["headers"]), form)
         except _OAuthError as error:
             status, value = error.status, {"error": error.error, "error_description": str(error)}
         await send_whole(send, status, headers, b"" if value is None else _to_json(value))
@@ -255,6 +260,8 @@ class SignIn:
                 "invalid_grant", "this is over, was used, or belongs to another client; ask the person again"
             )
         self._tell(f"{pair.grant.name}: was given an access token")
+        if fields["grant_type"] == "authorization_code":
+            asyncio.get_running_loop().call_later(UNUSED_SECONDS, self._look_whether_used, pair.access)
         return 200, {
             "access_token": pair.access,
             "token_type": "Bearer",
@@ -262,6 +269,13 @@ class SignIn:
             "refresh_token": pair.refresh,
             "scope": f"{READ} {WRITE} {OFFLINE}" if pair.grant.writes else f"{READ} {OFFLINE}",
         }
+
+    def _look_whether_used(self, access: str) -> None:
+        """Tell the log of a client that got a token and does nothing with it: some do, and say nothing."""
+        owned = None if self._is_closed else self._store.owner(access, (ACCESS,))
+        if owned is not None and owned[1]:
+            why = 'If it shows no tools, see docs/remote.md, "When sign-in fails"'
+            self._tell(f"{owned[0].name}: has not used its token for {UNUSED_SECONDS:.0f} seconds. {why}")
 
     async def _pair_for_code(self, fields: Mapping[str, str], client_id: str) -> Pair | None:
         code = await asyncio.to_thread(self._store.take_code, _field(fields, "code"), client_id)
@@ -353,14 +367,16 @@ class SignIn:
                     return
                 browser = await asyncio.to_thread(self._store.new_browser, person)
                 page = consent_page(asked, person, self._new_ticket(person, request))
+                head = headers_of_page(request.redirect_uri, leads_on=True)
                 await send_whole(send, 200, [*head, (b"set-cookie", self._to_cookie(browser))], page)
             case "allow":
                 person = self._take_ticket(fields.get("ticket", ""), request)
-                if not person:
+                code = await self._allow(request, asked, fields, person) if person else None
+                if code is None:
                     problem = "This page was open for too long, or its answer was sent before. Sign in again."
                     await send_whole(send, 403, head, sign_in_page(asked, problem))
                     return
-                await self._send_back(send, request, {"code": await self._allow(request, asked, fields, person)})
+                await self._send_back(send, request, {"code": code})
             case _:
                 self._tell(f"{request.host}: a person refused it")
                 raise _OAuthError("access_denied", "the person refused")
@@ -395,8 +411,8 @@ class SignIn:
         self._attempts.succeeded(who)
         return person.name, "", 200
 
-    async def _allow(self, request: _Request, asked: Asked, fields: Mapping[str, str], person: str) -> str:
-        """Return a code for a new grant, as the person chose."""
+    async def _allow(self, request: _Request, asked: Asked, fields: Mapping[str, str], person: str) -> str | None:
+        """Return a code for a new grant, as the person chose; None if the person was removed meanwhile."""
         days = fields.get("days", "")
         if not (days.isascii() and days.isdecimal() and int(days) in HOLD_DAYS):
             raise _OAuthError("invalid_request", "the form names no time that it offers")
@@ -406,7 +422,8 @@ class SignIn:
         code = await asyncio.to_thread(
             self._store.new_code, grant, seconds, request.fields["code_challenge"], request.redirect_uri
         )
-        self._tell(f"{grant.name}: {person} allowed it for {HOLD_DAYS[int(days)]}")
+        if code is not None:
+            self._tell(f"{grant.name}: {person} allowed it for {HOLD_DAYS[int(days)]}")
         return code
 
     async def _send_back(self, send: Send, request: _Request, answer: dict[str, str]) -> None:

@@ -11,7 +11,7 @@ from html import escape
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from vaultwire.remote.clients import HERE, Client, host_of
+from vaultwire.remote.clients import APP_SCHEMES, HERE, Client, host_of
 
 HOLD_DAYS = {1: "one day", 30: "30 days", 90: "90 days", 365: "a year"}
 """How long a grant may last, in days, as the person chooses."""
@@ -79,15 +79,17 @@ class Asked(NamedTuple):
         return "a program on your computer" if host == HERE else host
 
 
-def headers_of_page(redirect_uri: str = "") -> list[tuple[bytes, bytes]]:
-    """Return the headers of a page; its form may lead to ``redirect_uri``."""
-    # Browsers hold a redirect after a form to "form-action", too. The rule has no form for an IPv6 address.
+def headers_of_page(redirect_uri: str = "", *, leads_on: bool = False) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a page; its form may lead to ``redirect_uri`` or, with ``leads_on``, also on from there."""
+    # Browsers hold each redirect after a form to "form-action", also those of the client's own server, which may lead to an app
+    # or to a port of the person's computer. So the page without a password allows these; the one with a password does not.
     parts = urlsplit(redirect_uri)
-    target = (
-        f"{parts.scheme}:"
-        if parts.scheme not in ("http", "https") or "[" in parts.netloc
-        else f"{parts.scheme}://{parts.netloc}"
-    )
+    if leads_on:
+        target = " ".join(["https:", "http:", *(f"{scheme}:" for scheme in APP_SCHEMES)])
+    elif parts.scheme not in ("http", "https") or "[" in parts.netloc:  # the rule has no form for an IPv6 address
+        target = f"{parts.scheme}:"
+    else:
+        target = f"{parts.scheme}://{parts.netloc}"
     policy = (
         f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'{f' {target}' if redirect_uri else ''}; "
         "base-uri 'none'; frame-ancestors 'none'"

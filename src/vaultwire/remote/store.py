@@ -249,10 +249,15 @@ class Store:
             grant = self._add_grant(database, Grant("", "", name, "", "", writes, 0, FOREVER, 0))
             return _add_token(database, "vwc_", CONNECTOR, grant.id, FOREVER)
 
-    def new_code(self, asked: Grant, seconds: int, challenge: str, redirect_uri: str) -> str:
-        """Return an authorization code for a new grant, which lasts so many seconds; the rest of it is as in ``asked``."""
+    def new_code(self, asked: Grant, seconds: int, challenge: str, redirect_uri: str) -> str | None:
+        """Return an authorization code for a new grant, which lasts so many seconds; the rest of it is as in ``asked``.
+
+        None if its person was removed meanwhile.
+        """
         now = int(self._now())
         with self._writing() as database:
+            if database.execute("SELECT 1 FROM people WHERE name = ?", (asked.person,)).fetchone() is None:
+                return None
             self._prune(database)
             grant = self._add_grant(database, asked._replace(expires=now + seconds))
             code = _add_token(database, "vwo_", "code", grant.id, now + CODE_SECONDS)
