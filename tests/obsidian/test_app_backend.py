@@ -10,10 +10,9 @@ import pytest
 
 from support.obsidian_app import Computer
 from support.vaults import open_vault
-from vaultwire.obsidian.backends import AppBackend, AppVault, Backends, Choice
+from vaultwire.obsidian.backends import AppBackend, AppVault, Backends, Choice, FilesBackend
 from vaultwire.obsidian.command import NOT_RUNNING, Command
-from vaultwire.obsidian.files_backend import FilesBackend
-from vaultwire.toolkit.registry import invoke
+from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.trust.policy_rules import PathRules, Rule
@@ -28,6 +27,7 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
+from vaultwire.vault.vault import Vault
 
 HOME = VaultPath("Home.md")
 ID = "vault=00000000000000ab"
@@ -36,6 +36,14 @@ ID = "vault=00000000000000ab"
 @pytest.fixture
 def app(running: Computer, notes: Path) -> AppBackend:
     return AppBackend(open_vault(notes), AppVault(Command(running.command), str(notes)))
+
+
+def family_of(backends: Backends) -> dict[str, AnyTool]:
+    return {tool.name: tool for tool in make_family(backends.backend_of)}
+
+
+def ask(family: dict[str, AnyTool], vault: Vault, tool: str, **arguments: str) -> Outcome[Any] | Failure:
+    return invoke(family[tool], describe(family[tool]), arguments, vault, NO_PROGRESS)
 
 
 def refused(call: Callable[..., Any], *arguments: Any, **options: Any) -> VaultError:
@@ -60,10 +68,11 @@ def test_the_vault_is_made_sure_of_once_and_comes_first(app: AppBackend, running
 def test_what_the_files_say_is_not_asked_of_the_app_and_can_be_undone(running: Computer, notes: Path) -> None:
     before = (notes / "Home.md").read_bytes()
     vault = open_vault(notes)
-    app = Backends("app", Command(running.command)).backend_of(vault)
-    path = app.target("home", "", NO_PROGRESS)
-    app.add(path, "$\\nu$", "append", NO_PROGRESS)
-    assert app.read(path, NO_PROGRESS).endswith("$\\nu$\n")
+    family = family_of(Backends("app", Command(running.command)))
+    assert isinstance(ask(family, vault, "obsidian_append_note", file="home", content="$\\nu$"), Outcome)
+    read = ask(family, vault, "obsidian_read_note", file="home")
+    assert isinstance(read, Outcome)
+    assert read.data["content"].endswith("$\\nu$\n")
     (change,) = vault.history.latest("", 9, None)
     vault.history.undo([change.id], "", NO_PROGRESS, dry_run=False)
     assert (notes / "Home.md").read_bytes() == before
@@ -226,9 +235,9 @@ HIDDEN = PathRules(deny=(Rule("deny", "Ideas/", 1), Rule("deny", "Templates/", 2
 
 @pytest.mark.parametrize("choice", ["app", "auto", "files"])
 def test_a_hidden_note_is_in_no_answer_though_the_app_knows_it(running: Computer, notes: Path, choice: Choice) -> None:
-    family = {tool.name: tool for tool in make_family(Backends(choice, Command(running.command)).backend_of)}
+    family = family_of(Backends(choice, Command(running.command)))
     vault = open_vault(notes, rules=HIDDEN)
-    for name, tool in family.items():
+    for name in family:
         for arguments in (
             {"file": "Garden"},
             {"path": "Ideas/Garden.md"},
@@ -241,7 +250,7 @@ def test_a_hidden_note_is_in_no_answer_though_the_app_knows_it(running: Computer
             {"content": "text"},
             {},
         ):
-            said = str(invoke(tool, describe(tool), arguments, vault, NO_PROGRESS))
+            said = str(ask(family, vault, name, **arguments))
             for given in map(str, arguments.values()):
                 said = said.replace(given, "")
             assert "thread" not in said, (name, arguments)
@@ -253,8 +262,14 @@ def test_a_hidden_note_is_in_no_answer_though_the_app_knows_it(running: Computer
 
 
 def test_a_note_that_may_be_seen_is_shown_beside_hidden_ones(running: Computer, notes: Path) -> None:
-    backend = Backends("app", Command(running.command)).backend_of(open_vault(notes, rules=HIDDEN))
-    backend.open(backend.target("Home", "", NO_PROGRESS), NO_PROGRESS, newtab=False)
+    vault = open_vault(notes, rules=HIDDEN)
+    family = family_of(Backends("app", Command(running.command)))
+    assert isinstance(ask(family, vault, "obsidian_open_note", file="Home"), Outcome)
     assert running.calls()[-1] == [ID, "open", "path=Home.md"]
-    assert refused(backend.target, "Garden", "").code == FILE_NOT_FOUND
-    assert refused(backend.workspace).code == POLICY_DENIED
+    for tool, arguments, code in (
+        ("obsidian_open_note", {"file": "Garden"}, FILE_NOT_FOUND),
+        ("obsidian_workspace", {}, POLICY_DENIED),
+    ):
+        refusal = ask(family, vault, tool, **arguments)
+        assert isinstance(refusal, Failure)
+        assert refusal.code == code

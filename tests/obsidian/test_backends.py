@@ -14,11 +14,11 @@ import jsonschema
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.obsidian.files_backend import FilesBackend
+from vaultwire.obsidian.backends import FilesBackend
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
-from vaultwire.tools.obsidian_cli.port import Obsidian
+from vaultwire.tools.obsidian_cli.notes import Obsidian
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 

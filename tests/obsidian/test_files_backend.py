@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from support.calls import call
 from support.vaults import vault_over, write_vault
 from vaultwire.app.engine import open_index, open_settings
-from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.disk.files import FileBytes, Files
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
@@ -35,7 +35,8 @@ def test_backlinks_are_counted_without_reading_the_notes_they_stand_in(tmp_path:
     files = Counted(str(tmp_path))
     index = open_index(files, None)
     index.paths(NO_PROGRESS)
-    headless = FilesBackend(vault_over(files, index, open_settings(files)))
+    vault = vault_over(files, index, open_settings(files))
     files.seen.clear()
-    assert headless.backlinks(VaultPath("A.md"), NO_PROGRESS) == [("B.md", 2), ("c/D.md", 1)]
+    linking = call(vault, "obsidian_backlinks", file="A").data["backlinks"]
+    assert linking == [{"path": "B.md", "count": 2}, {"path": "c/D.md", "count": 1}]
     assert files.seen == []

@@ -9,10 +9,12 @@ import jsonschema
 
 from vaultwire import tools
 from vaultwire.app.engine import make_outside
-from vaultwire.toolkit.catalog import load_catalog
+from vaultwire.obsidian.backends import FilesBackend
+from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.toolkit.lenient_reading import read_arguments
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
 from vaultwire.toolkit.schema import declared_tools
+from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.vault.value_types import NO_PROGRESS, Progress
 from vaultwire.vault.vault import Vault
 
@@ -24,19 +26,22 @@ def load_tools() -> list[AnyTool]:
 
 TOOLS = {tool.name: tool for tool in load_tools()}
 DESCRIPTIONS = {description["name"]: description for description in load_catalog()}
+# With the tools that do as the app, on the files.
+_ALL = {**TOOLS, **{tool.name: tool for tool in make_family(FilesBackend)}}
+_ALL_DESCRIPTIONS = {**DESCRIPTIONS, **{description["name"]: description for description in load_catalog(APP_CATALOG)}}
 
 
 def attempt(vault: Vault, tool: str, progress: Progress = NO_PROGRESS, **arguments: Any) -> Outcome[Any] | Failure:
     """Call a tool and return its result. The arguments are read as those of a client are."""
-    read, _ = read_arguments(DESCRIPTIONS[tool]["inputSchema"], arguments)
-    return invoke(TOOLS[tool], DESCRIPTIONS[tool], read, vault, progress)
+    read, _ = read_arguments(_ALL_DESCRIPTIONS[tool]["inputSchema"], arguments)
+    return invoke(_ALL[tool], _ALL_DESCRIPTIONS[tool], read, vault, progress)
 
 
 def call(vault: Vault, tool: str, **arguments: Any) -> Outcome[Any]:
     """Call a tool that must succeed, and check its result as all results are checked."""
     outcome = attempt(vault, tool, **arguments)
     assert isinstance(outcome, Outcome), outcome
-    jsonschema.validate(outcome.data, DESCRIPTIONS[tool]["outputSchema"])
+    jsonschema.validate(outcome.data, _ALL_DESCRIPTIONS[tool]["outputSchema"])
     assert json.loads(json.dumps(outcome.data)) == outcome.data
     assert outcome.texts
     for text in outcome.texts:

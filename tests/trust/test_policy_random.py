@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from support.calls import DESCRIPTIONS, TOOLS
 from support.vaults import open_vault
-from vaultwire.obsidian.files_backend import FilesBackend
+from vaultwire.obsidian.backends import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, OUTSIDE, load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.tools.obsidian_cli.family import make_family

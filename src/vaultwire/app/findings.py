@@ -9,7 +9,7 @@ from vaultwire.app.engine import load_policy, open_vault, survey_vault
 from vaultwire.config import Config
 from vaultwire.vault.disk.inspection import Inspection
 from vaultwire.vault.holding.proposals import Room
-from vaultwire.vault.links.checks import UNUSABLE_FILE, Finding
+from vaultwire.vault.links.faults import UNUSABLE_FILE, Finding
 from vaultwire.vault.value_types import Progress
 
 _ALL = 1 << 62  # more faults than any vault has

@@ -34,7 +34,7 @@ from vaultwire.vault.holding.proposals import ROOM, ROOM_OF_CLIENT, Room
 
 if TYPE_CHECKING:
     from vaultwire.app.findings import Findings
-    from vaultwire.vault.links.checks import Finding
+    from vaultwire.vault.links.faults import Finding
 
 
 ERROR_STYLE, WARNING_STYLE = "31", "33"

@@ -1,18 +1,76 @@
-"""Who answers the ``obsidian_*`` tools: the files of a vault, and the running app what it alone knows."""
+"""Who answers what the ``obsidian_*`` tools cannot read from files: the running app, or our journal and an error."""
 
 from __future__ import annotations
 
 import re
 import threading
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Literal, NoReturn, TypeAlias
 
-from vaultwire.obsidian.command import Command, check_answer, to_arguments, to_lines
-from vaultwire.obsidian.files_backend import FilesBackend
+from vaultwire.obsidian.command import NOT_RUNNING, Command, check_answer, to_arguments, to_lines
 from vaultwire.obsidian.known_vaults import command_is_on, is_same_folder, vault_ids
-from vaultwire.vault.errors import POLICY_DENIED, VAULT_NOT_FOUND, VaultError
+from vaultwire.vault.changes.change import Change, Write
+from vaultwire.vault.disk.contents import plain_text
+from vaultwire.vault.errors import FILE_NOT_FOUND, OBSIDIAN_NOT_RUNNING, POLICY_DENIED, VAULT_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
+
+_MAX_VERSIONS = 50
+
+
+class FilesBackend:
+    """One vault without the app: what is in its files the tools read themselves, the rest is said to need the app."""
+
+    def __init__(self, vault: Vault, why: str = "") -> None:
+        """``why`` is added to the error of a request that only the app can answer."""
+        self.vault = vault
+        self._why = why
+
+    def history(self, path: VaultPath, _: Progress) -> list[tuple[int, str]]:
+        """Return a note's earlier versions, the latest first: a number from 1, and the time and tool of the change."""
+        return [(number, _label(change)) for number, (change, _) in enumerate(self._versions(path), 1)]
+
+    def version(self, path: VaultPath, number: int, _: Progress) -> str:
+        """Return the text of a note's earlier version. Raises VaultError (FILE_NOT_FOUND)."""
+        versions = self._versions(path)
+        if number > len(versions):
+            raise VaultError(FILE_NOT_FOUND, f"{path!r} has {len(versions)} recorded earlier versions.", path=path)
+        return plain_text(versions[number - 1][1])
+
+    def _versions(self, path: VaultPath) -> list[tuple[Change, bytes]]:
+        return [
+            (change, step.before)
+            for change in self.vault.history.latest(path, _MAX_VERSIONS, None)
+            for step in self.vault.history.show(change.id).steps
+            if isinstance(step, Write) and step.path == path and step.before is not None
+        ]
+
+    def open(self, path: VaultPath, _: Progress, *, newtab: bool) -> None:  # noqa: ARG002 - for the app
+        """Show a note in the app."""
+        self._refuse()
+
+    def commands(self, prefix: str, _: Progress) -> list[str]:  # noqa: ARG002
+        """Return the ids of the app's commands."""
+        self._refuse()
+
+    def workspace(self, _: Progress) -> str:
+        """Return the app's panes and tabs, as a tree."""
+        self._refuse()
+
+    def evaluate(self, code: str, _: Progress) -> str:  # noqa: ARG002
+        """Run JavaScript in the app and return its value."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise VaultError(OBSIDIAN_NOT_RUNNING, NOT_RUNNING + self._why)
+
+
+def _label(change: Change) -> str:
+    """Return the time of a change, in UTC, and its tool."""
+    when = datetime.fromtimestamp(change.time_ns // 1_000_000_000, UTC)
+    return f"{when:%Y-%m-%d %H:%M:%S}Z {change.author.tool}".strip()
+
 
 # ---------------------------------------------------------------------- the running app
 

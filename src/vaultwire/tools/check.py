@@ -9,7 +9,7 @@ from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Folder, Limit, OptionalName, Outcome, tool
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.insights.similar import SimilarNotes, SimilarTags
-from vaultwire.vault.links.checks import KINDS
+from vaultwire.vault.links.faults import KINDS
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault

@@ -45,17 +45,6 @@ class Note(NamedTuple):
     waits_as: int = 0
 
 
-class Placed(NamedTuple):
-    """A note that was created, written or moved. ``is_new``: it did not exist before.
-
-    ``also`` are the other files that were edited, so that their links still lead to the same targets.
-    """
-
-    path: VaultPath
-    is_new: bool
-    also: list[VaultPath]
-
-
 class Line(NamedTuple):
     """One matching line of a note; ``number`` counts from 1 in the whole file."""
 

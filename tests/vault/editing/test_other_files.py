@@ -11,11 +11,9 @@ import pytest
 
 from support.calls import call, refusal
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import NOT_READ, NOTE_EXISTS, POLICY_DENIED
-from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 
 TODAY = date(2026, 3, 31)
@@ -158,6 +156,6 @@ def test_the_tools_that_do_as_the_app_make_the_note_and_keep_links_right(root: P
     (root / "Meetings").mkdir()
     (root / "Meetings/2026-03-31.md").write_text("meeting\n")
     (root / "Log.md").write_text("[[2026-03-31]]\n")
-    backend = FilesBackend(open_vault(root, today=lambda: TODAY))
-    assert backend.add_daily("x", "append", NO_PROGRESS).also == ["Log.md"]
+    made = call(open_vault(root, today=lambda: TODAY), "obsidian_append_daily", content="x")
+    assert made.data["also_edited"] == ["Log.md"]
     assert (root / "Log.md").read_text() == "[[Meetings/2026-03-31]]\n"

@@ -20,10 +20,8 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, set_properties
 from vaultwire.markdown.property_values import one_line
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.vault.editing.revising import GivenProperty, to_value
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
 
 TEXTS = ["+41790000000", "1.20", "008", "01234", "5", "-0", "1e3", "0x1F", ".5", "5.", "true", "NO", "null", "~", "1_0"]
@@ -119,7 +117,7 @@ JSON = {"p": TEXTS[0], "q": TEXTS[2], "l": TEXTS}
 
 def _obsidian(vault: Vault, **given: str) -> None:
     for name, text in given.items():
-        FilesBackend(vault).set_property(VaultPath("Note.md"), name, text, "text", NO_PROGRESS)
+        call(vault, "obsidian_set_property", path="Note.md", name=name, value=text)
 
 
 def _pairs(vault: Vault) -> None:

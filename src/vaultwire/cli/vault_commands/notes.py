@@ -25,7 +25,7 @@ from vaultwire.cli.vault_commands.calling import (
 from vaultwire.toolkit.phrases import counted
 
 if TYPE_CHECKING:
-    from vaultwire.vault.links.checks import Finding
+    from vaultwire.vault.links.faults import Finding
 
 
 _NOT_THERE = "FILE_NOT_FOUND"

@@ -17,7 +17,7 @@ from vaultwire.editor.proposals import Diff
 from vaultwire.editor.state import Mention, Position, Selection
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.links.checks import Finding
+from vaultwire.vault.links.faults import Finding
 from vaultwire.vault.vault import Vault
 
 

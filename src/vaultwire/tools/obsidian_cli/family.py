@@ -1,21 +1,47 @@
-"""The ``obsidian_*`` family: the tools that list, search and show, and all of them in the order in which clients see them.
+"""The ``obsidian_*`` tools on the vault and the app, and the whole family in the order in which clients see it.
 
-Offered only on request. Docstrings of tools are product text: a model reads them. ``port`` has what answers them.
+Offered only on request. Docstrings of tools are product text: a model reads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, Literal, TypedDict, cast
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, TypedDict, cast
 
+from vaultwire.bases.comparing import shown_text
+from vaultwire.bases.values import MOST_KEPT_BYTES
 from vaultwire.toolkit.phrases import counted, text_blocks
 from vaultwire.toolkit.registry import AnyTool, Bounds, Folder, Limit, Name, Open, OptionalName, Outcome
-from vaultwire.tools.obsidian_cli import notes as app_notes
-from vaultwire.tools.obsidian_cli.port import FileName, FilePath, Files, Obsidian, app_tool, listed
-from vaultwire.vault.value_types import Progress, VaultPath
+from vaultwire.tools.obsidian_cli import notes
+from vaultwire.tools.obsidian_cli.notes import (
+    FileName,
+    FilePath,
+    Obsidian,
+    app_tool,
+    base_source,
+    listed,
+    optional_target,
+    sort_key,
+    target,
+)
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_set_folder
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
+from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, CachedFile
+from vaultwire.vault.value_types import Hit, Progress
 from vaultwire.vault.vault import Vault
 
-# ---------------------------------------------------------------------- search, tags, properties, links, outline, tasks
+# ---------------------------------------------------------------------- search, tags, properties in use
+
+# More notes than a vault has.
+_MAX_SEARCHED = 1000
+_MAX_LINE_CHARACTERS = 200
+
+
+class Files(TypedDict):
+    """Files, in path order."""
+
+    files: Annotated[list[str], "Paths in the vault"]
 
 
 class FoundLine(TypedDict):
@@ -45,20 +71,6 @@ class TagNames(TypedDict):
     tags: Annotated[list[str], "Without #, in alphabetical order"]
 
 
-class Property(TypedDict):
-    """A property of a note."""
-
-    name: Annotated[str, "Its name"]
-    values: Annotated[list[str], "Its values as text: several of a list, none if it is empty"]
-
-
-class Properties(TypedDict):
-    """A note's properties."""
-
-    path: Annotated[str, "The note's path"]
-    properties: list[Property]
-
-
 class PropertyCount(TypedDict):
     """A property in use."""
 
@@ -70,66 +82,6 @@ class PropertyCounts(TypedDict):
     """The properties in use."""
 
     properties: Annotated[list[PropertyCount], "In alphabetical order"]
-
-
-class LeadingLink(TypedDict):
-    """Where a link leads."""
-
-    target: Annotated[str, "Path of the file, or the name that no file has"]
-    resolved: Annotated[bool, "Whether there is such a file"]
-
-
-class Links(TypedDict):
-    """A note's outgoing links."""
-
-    path: Annotated[str, "The note's path"]
-    links: Annotated[list[LeadingLink], "Each place once, in alphabetical order"]
-
-
-class LinkingNote(TypedDict):
-    """A note that links to another."""
-
-    path: Annotated[str, "Path in the vault"]
-    count: Annotated[int, "How many of its links lead there"]
-
-
-class Backlinks(TypedDict):
-    """A note's backlinks."""
-
-    path: Annotated[str, "The note's path"]
-    backlinks: Annotated[list[LinkingNote], "In path order"]
-    total: Annotated[int, "Links in all"]
-
-
-class OutlineHeading(TypedDict):
-    """A heading."""
-
-    level: Annotated[int, "1 to 6"]
-    heading: Annotated[str, "Its text"]
-    line: Annotated[int, "Line number, from 1"]
-
-
-class Outline(TypedDict):
-    """A note's headings."""
-
-    path: Annotated[str, "The note's path"]
-    headings: list[OutlineHeading]
-
-
-class TaskFound(TypedDict):
-    """A task."""
-
-    path: Annotated[str, "The note it is in"]
-    line: Annotated[int, "Line number, from 1"]
-    status: Annotated[str, "The character in its box; a space if it is to do"]
-    text: Annotated[str, "Its text"]
-
-
-class Tasks(TypedDict):
-    """Tasks, in path and line order."""
-
-    tasks: list[TaskFound]
-    total: Annotated[int, "Tasks in all"]
 
 
 @app_tool(title="Search in Obsidian", read_only=True)
@@ -149,16 +101,32 @@ def obsidian_search(
         path: Search only below this folder. Empty for the whole vault.
         case: Whether upper and lower case differ.
     """
-    hits, total = obsidian.search(query, path, limit, progress, case=case)
-    files = [
-        FoundFile(path=each, matches=[FoundLine(line=at, text=text) for at, text in lines]) for each, lines in hits
-    ]
-    shown = [
-        f"{counted(total, 'note')} found" + (f", {len(files)} shown:" if len(files) < total else ":" if files else ".")
-    ]
+    vault = obsidian.vault
+    found = vault.search(f"match-case:({query})" if case else query, path, 0, _MAX_SEARCHED, progress, exact_total=True)
+    hits = sorted(found.hits, key=lambda hit: sort_key(hit.path))[:limit]
+    files = [FoundFile(path=hit.path, matches=_whole_lines(vault, hit, progress)) for hit in hits]
+    rest = f", {len(files)} shown:" if len(files) < found.total else ":" if files else "."
+    lines = [f"{counted(found.total, 'note')} found{rest}"]
     for file in files:
-        shown += [file["path"], *(f"  {match['line']}: {match['text']}" for match in file["matches"])]
-    return Outcome(["\n".join(shown)], FoundFiles(files=files, total=total))
+        lines += [file["path"], *(f"  {match['line']}: {match['text']}" for match in file["matches"])]
+    return Outcome(["\n".join(lines)], FoundFiles(files=files, total=found.total))
+
+
+def _whole_lines(vault: Vault, hit: Hit, progress: Progress) -> list[FoundLine]:
+    """Return whole lines of a hit: the engine cuts long lines around the match, the app does not.
+
+    Of a canvas, return the text of cards: its lines are JSON.
+    """
+    lines: Sequence[tuple[int, str]] = hit.lines
+    if is_note(hit.path):
+        whole = vault.read(hit.path, progress).text.split("\n") if lines else []
+        lines = [(number, whole[number - 1]) for number, _ in lines if number <= len(whole)]
+    return [FoundLine(line=number, text=_shown_line(text)) for number, text in lines]
+
+
+def _shown_line(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= _MAX_LINE_CHARACTERS else text[:_MAX_LINE_CHARACTERS] + "…"
 
 
 @app_tool(title="Tags in Obsidian", read_only=True)
@@ -171,7 +139,12 @@ def obsidian_tags(
         file: Only the tags of the note of this name.
         path: Only the tags of the note at this exact path.
     """
-    tags = obsidian.tags(_optional(obsidian, file, path, progress), progress)
+    vault = obsidian.vault
+    note = optional_target(vault, file, path, progress)
+    if note is not None:
+        tags = sorted(vault.structure(note, progress).parsed.tags, key=sort_key)
+    else:
+        tags = sorted((each.tag for each in vault.overview.count_tags("", progress)), key=sort_key)
     return Outcome([listed("tag", [f"#{tag}" for tag in tags])], TagNames(tags=tags))
 
 
@@ -182,123 +155,26 @@ def obsidian_tag(obsidian: Obsidian, progress: Progress, /, name: Annotated[str,
     Args:
         name: The tag, with or without "#".
     """
-    files = obsidian.tagged(name, progress)
+    tagged = obsidian.vault.overview.tagged([name], every=True, folder="", progress=progress).all(progress)
+    if not tagged:
+        raise VaultError(FILE_NOT_FOUND, f"No note has the tag {'#' + name.lstrip('#')!r}.")
+    files: list[str] = sorted((each.path for each in tagged), key=sort_key)
     return Outcome([listed("note", files)], Files(files=files))
-
-
-@app_tool(title="Properties of a note in Obsidian", read_only=True)
-def obsidian_note_properties(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
-) -> Outcome[Properties]:
-    """Show the properties of a note."""
-    found = obsidian.target(file, path, progress)
-    properties = [Property(name=name, values=values) for name, values in obsidian.properties(found, progress)]
-    lines = [f"{each['name']}: {', '.join(each['values'])}".rstrip() for each in properties]
-    return Outcome([f"{found} has {listed('property', lines)}"], Properties(path=found, properties=properties))
 
 
 @app_tool(title="Properties in use in Obsidian", read_only=True)
 def obsidian_properties(obsidian: Obsidian, progress: Progress, /) -> Outcome[PropertyCounts]:
     """List the names of the properties in use in the vault, each with how many notes have it."""
-    used = [PropertyCount(name=name, notes=notes) for name, notes in obsidian.property_names(progress)]
+    properties = obsidian.vault.overview.properties("", "", progress)
+    used = [
+        PropertyCount(name=each.name, notes=each.notes)
+        for each in sorted(properties, key=lambda each: sort_key(each.name))
+    ]
     lines = [f"{each['name']} ({each['notes']})" for each in used]
     return Outcome([listed("property", lines)], PropertyCounts(properties=used))
 
 
-@app_tool(title="Links of a note in Obsidian", read_only=True)
-def obsidian_links(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
-) -> Outcome[Links]:
-    """List where the links of a note lead."""
-    found = obsidian.target(file, path, progress)
-    links = [LeadingLink(target=target, resolved=is_file) for target, is_file in obsidian.links(found, progress)]
-    lines = [each["target"] + ("" if each["resolved"] else " (no such file)") for each in links]
-    return Outcome([f"{found} has {listed('link', lines)}"], Links(path=found, links=links))
-
-
-@app_tool(title="Backlinks of a note in Obsidian", read_only=True)
-def obsidian_backlinks(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
-) -> Outcome[Backlinks]:
-    """List the notes that link to a note."""
-    found = obsidian.target(file, path, progress)
-    linking = [LinkingNote(path=note, count=count) for note, count in obsidian.backlinks(found, progress)]
-    total = sum(each["count"] for each in linking)
-    lines = [f"{each['path']} ({each['count']})" for each in linking]
-    data = Backlinks(path=found, backlinks=linking, total=total)
-    return Outcome([f"To {found} link {listed('note', lines)}"], data)
-
-
-@app_tool(title="Outline of a note in Obsidian", read_only=True)
-def obsidian_outline(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
-) -> Outcome[Outline]:
-    """Show the headings of a note."""
-    found = obsidian.target(file, path, progress)
-    headings = [
-        OutlineHeading(level=level, heading=text, line=line) for level, text, line in obsidian.outline(found, progress)
-    ]
-    lines = [f"{each['line']}: {'#' * each['level']} {each['heading']}" for each in headings]
-    return Outcome([f"{found} has {listed('heading', lines)}"], Outline(path=found, headings=headings))
-
-
-@app_tool(title="Tasks in Obsidian", read_only=True)
-def obsidian_tasks(
-    obsidian: Obsidian,
-    progress: Progress,
-    /,
-    file: FileName = "",
-    path: FilePath = "",
-    status: Literal["any", "todo", "done"] = "any",
-    limit: Limit = 100,
-) -> Outcome[Tasks]:
-    """List the tasks of the vault, or of one note. A task is done if its box holds anything but a space.
-
-    Args:
-        file: Only the tasks of the note of this name.
-        path: Only the tasks of the note at this exact path.
-        status: Which tasks.
-        limit: How many to return.
-    """
-    wanted = {"any": (True, False), "todo": (False,), "done": (True,)}[status]
-    note = _optional(obsidian, file, path, progress)
-    found = [
-        TaskFound(path=each, line=line, status=mark, text=text)
-        for each, line, mark, text in obsidian.tasks(note, progress)
-        if (mark != " ") in wanted
-    ]
-    lines = [f"{each['path']}:{each['line']}: [{each['status']}] {each['text']}" for each in found[:limit]]
-    more = f"\n… and {len(found) - limit} more." if len(found) > limit else ""
-    data = Tasks(tasks=found[:limit], total=len(found))
-    return Outcome([listed("task", lines, len(found)) + more], data)
-
-
-@app_tool(title="Set task in Obsidian", destructive=True, idempotent=True)
-def obsidian_set_task(
-    obsidian: Obsidian,
-    progress: Progress,
-    /,
-    line: Annotated[int, Bounds(1, 10_000_000)],
-    status: Annotated[str, Bounds(1, 1)] = "x",
-    file: FileName = "",
-    path: FilePath = "",
-) -> Outcome[TaskFound]:
-    """Mark a task as done, as to do, or with any other character in its box.
-
-    Args:
-        line: The line it stands on, as obsidian_tasks lists it.
-        status: "x" for done, a space for to do, or another character.
-    """
-    found = obsidian.target(file, path, progress)
-    text = obsidian.set_task(found, line, status, progress)
-    return Outcome([f"{found}:{line}: [{status}] {text}"], TaskFound(path=found, line=line, status=status, text=text))
-
-
-def _optional(obsidian: Obsidian, file: str, path: str, progress: Progress) -> VaultPath | None:
-    return obsidian.target(file, path, progress) if file.strip() or path.strip() else None
-
-
-# ---------------------------------------------------------------------- templates, bookmarks, bases, history, the app itself
+# ---------------------------------------------------------------------- templates and bookmarks
 
 
 class Names(TypedDict):
@@ -328,6 +204,83 @@ class Bookmarks(TypedDict):
     bookmarks: list[Bookmark]
 
 
+@app_tool(title="Templates in Obsidian", read_only=True)
+def obsidian_templates(obsidian: Obsidian, progress: Progress, /) -> Outcome[Names]:
+    """List the templates in the person's templates folder."""
+    names = _template_names(obsidian.vault, _template_folder(obsidian.vault), progress)
+    return Outcome([listed("template", names)], Names(names=names))
+
+
+@app_tool(title="Read template in Obsidian", read_only=True)
+def obsidian_read_template(obsidian: Obsidian, progress: Progress, /, name: Name) -> Outcome[TemplateText]:
+    """Read a template as it stands.
+
+    Args:
+        name: The template's name, as obsidian_templates lists it.
+    """
+    folder = _template_folder(obsidian.vault)
+    names = {fold(each): each for each in _template_names(obsidian.vault, folder, progress)}
+    found = names.get(fold(name.strip().removesuffix(NOTE_SUFFIX)))
+    if found is None:
+        known = ", ".join(names.values()) or "none"
+        raise VaultError(FILE_NOT_FOUND, f"There is no template {name!r} (templates: {known}).", name=name)
+    text = obsidian.vault.read(f"{folder}/{found}{NOTE_SUFFIX}", progress).text
+    return Outcome([*text_blocks(text), f"Template {name}"], TemplateText(name=name, content=text))
+
+
+def _template_folder(vault: Vault) -> str:
+    folder = parse_set_folder(vault.settings.template_folder, "Template folder location")
+    if folder is None:
+        raise VaultError(FILE_NOT_FOUND, "No template folder is set in Obsidian (Settings, Templates).")
+    return folder
+
+
+def _template_names(vault: Vault, folder: str, progress: Progress) -> list[str]:
+    notes = vault.overview.list_notes(folder, progress).all(progress)
+    return sorted((each.path[len(folder) + 1 : -len(NOTE_SUFFIX)] for each in notes), key=sort_key)
+
+
+@app_tool(title="Bookmarks in Obsidian", read_only=True)
+def obsidian_bookmarks(obsidian: Obsidian, progress: Progress, /) -> Outcome[Bookmarks]:
+    """List the person's bookmarks."""
+    vault = obsidian.vault
+    text = CachedFile(f"{vault.root}/{CONFIG_FOLDER}/bookmarks.json").content().text
+    try:
+        value = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        value = {}
+    bookmarks = _bookmarks_in(value.get("items")) if isinstance(value, dict) else []
+    if vault.hides_some:  # other bookmarks could name hidden notes
+        visible = set(map(str, vault.overview.paths(progress)))
+        bookmarks = [
+            each for each in bookmarks if each["type"] == "file" and each["target"].partition("#")[0] in visible
+        ]
+    lines = [f"{each['title']} ({each['type']}) {each['target']}".rstrip() for each in bookmarks]
+    return Outcome([listed("bookmark", lines)], Bookmarks(bookmarks=bookmarks))
+
+
+def _bookmarks_in(items: Any) -> list[Bookmark]:
+    """Return the bookmarks of Obsidian's list, also those in groups."""
+    found: list[Bookmark] = []
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, dict):
+            continue
+        if item.get("type") == "group":
+            found += _bookmarks_in(item.get("items"))
+            continue
+        place = _first_text(item.get(key) for key in ("path", "query", "url")) + _first_text([item.get("subpath")])
+        title = _first_text([item.get("title")]) or place
+        found.append(Bookmark(type=_first_text([item.get("type")]), title=title, target=place))
+    return found
+
+
+def _first_text(values: Iterable[Any]) -> str:
+    return next((value for value in values if isinstance(value, str)), "")
+
+
+# ---------------------------------------------------------------------- bases
+
+
 # Other members are the columns.
 class ShownRow(TypedDict):
     """A row as Obsidian's command gives it: the path, then a text for each column by its name."""
@@ -353,6 +306,69 @@ class BaseViews(TypedDict):
     """The views of a base, in its order."""
 
     views: list[BaseViewName]
+
+
+@app_tool(title="Bases in Obsidian", read_only=True)
+def obsidian_bases(obsidian: Obsidian, progress: Progress, /) -> Outcome[Files]:
+    """List the vault's bases: files that show notes as tables."""
+    paths = obsidian.vault.overview.paths(progress)
+    files: list[str] = sorted((path for path in paths if path.lower().endswith(".base")), key=sort_key)
+    return Outcome([listed("base", files)], Files(files=files))
+
+
+@app_tool(title="Query base in Obsidian", read_only=True)
+def obsidian_query_base(
+    obsidian: Obsidian, progress: Progress, /, path: Name, view: OptionalName = ""
+) -> Outcome[BaseRows]:
+    """Show what a base shows, as a table.
+
+    Args:
+        path: The base's exact path, such as "Books.base".
+        view: The view's name. Empty for the first one.
+    """
+    found = obsidian.vault.bases.query(base_source(obsidian.vault, path), view, progress=progress)
+    if not found.rows and found.problems:
+        raise VaultError(INVALID_ARGUMENTS, found.problems[0], path=path)
+    shown = found.rows.page(range(len(found.rows)), MOST_KEPT_BYTES, progress)
+    if len(shown) < len(found.rows):
+        message = f"The rows of {path!r} need more than {MOST_KEPT_BYTES // 1_000_000} MB."
+        raise VaultError(TOO_LARGE, message, path=path)
+    names = _told_apart(["path", *(column.name for column in found.columns)])
+    rows = [[row.path, *map(shown_text, row.cells)] for row in shown]
+    # A cell may hold tabs and line breaks; in the table they would look like other cells and rows.
+    table = ["\t".join(" ".join(cell.split()) for cell in cells) for cells in (names, *rows)]
+    return Outcome(
+        [f"{counted(len(rows), 'row')} of {path}\n" + "\n".join(table)],
+        BaseRows(columns=names, rows=[cast("ShownRow", dict(zip(names, cells, strict=True))) for cells in rows]),
+    )
+
+
+def _told_apart(columns: list[str]) -> list[str]:
+    """Return the names of columns; those that are taken get a number, so that no cell hides another."""
+    names: dict[str, None] = {}
+    numbers: dict[str, int] = {}
+    for column in columns:
+        name = column
+        while name in names:
+            numbers[column] = numbers.get(column, 1) + 1
+            name = f"{column} {numbers[column]}"
+        names[name] = None
+    return [*names]
+
+
+@app_tool(title="Views of a base in Obsidian", read_only=True)
+def obsidian_base_views(obsidian: Obsidian, progress: Progress, /, path: Name) -> Outcome[BaseViews]:
+    """List the views of a base, each with its type.
+
+    Args:
+        path: The base's exact path, such as "Books.base".
+    """
+    found = obsidian.vault.bases.views(base_source(obsidian.vault, path), progress)
+    views = [BaseViewName(name=view.name, type=view.type) for view in found]
+    return Outcome(["\n".join(f"{each['name']}\t{each['type']}" for each in views)], BaseViews(views=views))
+
+
+# ---------------------------------------------------------------------- what the app knows
 
 
 class Version(TypedDict):
@@ -389,92 +405,15 @@ class Evaluated(TypedDict):
     result: Annotated[str, "As text"]
 
 
-@app_tool(title="Templates in Obsidian", read_only=True)
-def obsidian_templates(obsidian: Obsidian, progress: Progress, /) -> Outcome[Names]:
-    """List the templates in the person's templates folder."""
-    names = obsidian.templates(progress)
-    return Outcome([listed("template", names)], Names(names=names))
-
-
-@app_tool(title="Read template in Obsidian", read_only=True)
-def obsidian_read_template(obsidian: Obsidian, progress: Progress, /, name: Name) -> Outcome[TemplateText]:
-    """Read a template as it stands.
-
-    Args:
-        name: The template's name, as obsidian_templates lists it.
-    """
-    text = obsidian.template(name, progress)
-    return Outcome([*text_blocks(text), f"Template {name}"], TemplateText(name=name, content=text))
-
-
-@app_tool(title="Bookmarks in Obsidian", read_only=True)
-def obsidian_bookmarks(obsidian: Obsidian, progress: Progress, /) -> Outcome[Bookmarks]:
-    """List the person's bookmarks."""
-    found = [Bookmark(type=kind, title=title, target=target) for kind, title, target in obsidian.bookmarks(progress)]
-    lines = [f"{each['title']} ({each['type']}) {each['target']}".rstrip() for each in found]
-    return Outcome([listed("bookmark", lines)], Bookmarks(bookmarks=found))
-
-
-@app_tool(title="Bases in Obsidian", read_only=True)
-def obsidian_bases(obsidian: Obsidian, progress: Progress, /) -> Outcome[Files]:
-    """List the vault's bases: files that show notes as tables."""
-    files = obsidian.bases(progress)
-    return Outcome([listed("base", files)], Files(files=files))
-
-
-@app_tool(title="Query base in Obsidian", read_only=True)
-def obsidian_query_base(
-    obsidian: Obsidian, progress: Progress, /, path: Name, view: OptionalName = ""
-) -> Outcome[BaseRows]:
-    """Show what a base shows, as a table.
-
-    Args:
-        path: The base's exact path, such as "Books.base".
-        view: The view's name. Empty for the first one.
-    """
-    columns, rows = obsidian.base_rows(path, view, progress)
-    names = _told_apart(columns)
-    # A cell may hold tabs and line breaks; in the table they would look like other cells and rows.
-    table = ["\t".join(" ".join(cell.split()) for cell in cells) for cells in (names, *rows)]
-    return Outcome(
-        [f"{counted(len(rows), 'row')} of {path}\n" + "\n".join(table)],
-        BaseRows(columns=names, rows=[cast("ShownRow", dict(zip(names, cells, strict=True))) for cells in rows]),
-    )
-
-
-def _told_apart(columns: list[str]) -> list[str]:
-    """Return the names of columns; those that are taken get a number, so that no cell hides another."""
-    names: dict[str, None] = {}
-    numbers: dict[str, int] = {}
-    for column in columns:
-        name = column
-        while name in names:
-            numbers[column] = numbers.get(column, 1) + 1
-            name = f"{column} {numbers[column]}"
-        names[name] = None
-    return [*names]
-
-
-@app_tool(title="Views of a base in Obsidian", read_only=True)
-def obsidian_base_views(obsidian: Obsidian, progress: Progress, /, path: Name) -> Outcome[BaseViews]:
-    """List the views of a base, each with its type.
-
-    Args:
-        path: The base's exact path, such as "Books.base".
-    """
-    views = [BaseViewName(name=name, type=kind) for name, kind in obsidian.base_views(path, progress)]
-    return Outcome(["\n".join(f"{each['name']}\t{each['type']}" for each in views)], BaseViews(views=views))
-
-
 @app_tool(title="History of a note in Obsidian", read_only=True)
 def obsidian_history(
     obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
 ) -> Outcome[Versions]:
     """List the earlier versions of a note: those of the app's file recovery, or without the app those in our journal."""
-    found = obsidian.target(file, path, progress)
-    versions = [Version(version=number, label=label) for number, label in obsidian.history(found, progress)]
+    note = target(obsidian.vault, file, path, progress)
+    versions = [Version(version=number, label=label) for number, label in obsidian.history(note, progress)]
     lines = [f"{each['version']}: {each['label']}" for each in versions]
-    return Outcome([f"{found} has {listed('version', lines)}"], Versions(path=found, versions=versions))
+    return Outcome([f"{note} has {listed('version', lines)}"], Versions(path=note, versions=versions))
 
 
 @app_tool(title="Read version of a note in Obsidian", read_only=True)
@@ -491,10 +430,10 @@ def obsidian_read_history(
     Args:
         version: Its number, as obsidian_history lists it; 1 is the latest.
     """
-    found = obsidian.target(file, path, progress)
-    text = obsidian.version(found, version, progress)
-    texts = [*text_blocks(text), f"Version {version} of {found}"]
-    return Outcome(texts, VersionText(path=found, version=version, content=text))
+    note = target(obsidian.vault, file, path, progress)
+    text = obsidian.version(note, version, progress)
+    texts = [*text_blocks(text), f"Version {version} of {note}"]
+    return Outcome(texts, VersionText(path=note, version=version, content=text))
 
 
 @app_tool(title="Commands of Obsidian", read_only=True)
@@ -529,30 +468,30 @@ def obsidian_eval(
 
 
 _FAMILY = (
-    app_notes.obsidian_create_note,
-    app_notes.obsidian_create_in_base,
-    app_notes.obsidian_read_note,
-    app_notes.obsidian_append_note,
-    app_notes.obsidian_prepend_note,
-    app_notes.obsidian_move_note,
-    app_notes.obsidian_rename_note,
-    app_notes.obsidian_delete_note,
-    app_notes.obsidian_open_note,
-    app_notes.obsidian_read_daily,
-    app_notes.obsidian_append_daily,
-    app_notes.obsidian_prepend_daily,
+    notes.obsidian_create_note,
+    notes.obsidian_create_in_base,
+    notes.obsidian_read_note,
+    notes.obsidian_append_note,
+    notes.obsidian_prepend_note,
+    notes.obsidian_move_note,
+    notes.obsidian_rename_note,
+    notes.obsidian_delete_note,
+    notes.obsidian_open_note,
+    notes.obsidian_read_daily,
+    notes.obsidian_append_daily,
+    notes.obsidian_prepend_daily,
     obsidian_search,
     obsidian_tags,
     obsidian_tag,
-    obsidian_note_properties,
+    notes.obsidian_note_properties,
     obsidian_properties,
-    app_notes.obsidian_set_property,
-    app_notes.obsidian_remove_property,
-    obsidian_links,
-    obsidian_backlinks,
-    obsidian_outline,
-    obsidian_tasks,
-    obsidian_set_task,
+    notes.obsidian_set_property,
+    notes.obsidian_remove_property,
+    notes.obsidian_links,
+    notes.obsidian_backlinks,
+    notes.obsidian_outline,
+    notes.obsidian_tasks,
+    notes.obsidian_set_task,
     obsidian_templates,
     obsidian_read_template,
     obsidian_bookmarks,

@@ -6,8 +6,19 @@ spaces around them. What a door then does is not its matter; how bytes come off 
 ``http_server``'s.
 """
 
-from vaultwire.transports.guard.guard import Guard
+from vaultwire.transports.guard.guard import Guard, answer_nothing
 from vaultwire.transports.guard.request_head import MAX_HEAD_BYTES, MAX_HEADERS
 from vaultwire.transports.guard.rules import EVERYTHING, KEY_NAME, READING, Door, Observer, Rules
 
-__all__ = ["EVERYTHING", "KEY_NAME", "MAX_HEADERS", "MAX_HEAD_BYTES", "READING", "Door", "Guard", "Observer", "Rules"]
+__all__ = [
+    "EVERYTHING",
+    "KEY_NAME",
+    "MAX_HEADERS",
+    "MAX_HEAD_BYTES",
+    "READING",
+    "Door",
+    "Guard",
+    "Observer",
+    "Rules",
+    "answer_nothing",
+]
