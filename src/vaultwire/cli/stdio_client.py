@@ -45,6 +45,10 @@ class StdioClient:
     def __exit__(self, *_: object) -> None:
         self._process.communicate()
 
+    def kill(self) -> None:
+        """End the server at once."""
+        self._process.kill()
+
     def initialize(self) -> tuple[dict[str, Any], float]:
         """Do the handshake; return its result, and the milliseconds from spawn to that answer."""
         client = {"name": "vaultwire", "version": __version__}
