@@ -11,8 +11,7 @@ from bench.noop_server import noop
 
 from vaultwire import app
 from vaultwire.app import engine
-from vaultwire.app.network import NetworkServer
-from vaultwire.app.serving import make_network_config, serve_all
+from vaultwire.app.serving import NetworkServer, make_network_config, serve_all
 from vaultwire.config import make_config
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import Toolset
