@@ -14,6 +14,7 @@ from bench.http_client import HttpServer, handshake_call, own_server, session_he
 from bench.measures import COMMAND, RIVAL, Samples
 
 ASGI, BARE = "uvicorn", "bare loop"
+APP = "ours on uvicorn"  # vaultwire.app:asgi
 STATELESS, NO_SESSION, SESSION = "2026-07-28", "2025-11-25, no session", "2025-11-25, session"
 MODES = (STATELESS, NO_SESSION, SESSION)
 FLIGHTS = (1, 64)
@@ -79,8 +80,8 @@ class HttpBench:
         def started(module: str, *arguments: str) -> HttpServer:
             return stack.enter_context(HttpServer(own_server(module, *arguments), self._variables))
 
-        ours, bare, asgi = (
-            started("http_ours", str(self._vault)),
+        ours, app, bare, asgi = (
+            *(started("http_ours", str(self._vault), server) for server in ("own", "uvicorn")),
             *(started("http_floors", it) for it in ("bare", "asgi")),
         )
         stateless, sessions = started("http_rival", "stateless"), started("http_rival", "sessions")
@@ -90,10 +91,13 @@ class HttpBench:
             Series(BARE, STATELESS, bare, alone),
             Series(ASGI, STATELESS, asgi, alone),
             Series(COMMAND, STATELESS, ours, alone),
+            Series(APP, STATELESS, app, alone),
             Series(RIVAL, STATELESS, stateless, alone),
             Series(COMMAND, NO_SESSION, ours, without),
+            Series(APP, NO_SESSION, app, without),
             Series(RIVAL, NO_SESSION, stateless, without),
             Series(COMMAND, SESSION, ours, _handshake_calls(session_headers(ours.open_session()))),
+            Series(APP, SESSION, app, _handshake_calls(session_headers(app.open_session()))),
             Series(RIVAL, SESSION, sessions, _handshake_calls(session_headers(sessions.open_session()))),
         ]
 

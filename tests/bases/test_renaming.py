@@ -184,7 +184,6 @@ def test_a_base_with_many_texts_is_renamed_in_proportion_to_its_length() -> None
 @pytest.mark.parametrize(
     ("base", "why"),
     [
-        ("formulas:\n  a: >\n    1\n      + status\n", "folded text"),
         ("formulas: [status: : x", "is not YAML"),
         ("filters: status\n" + "# x\n" * 60_000, "has more than"),
         ("filters: status\r\nformulas: {a: status}\n", "mixes line ends"),
@@ -194,6 +193,11 @@ def test_a_base_with_many_texts_is_renamed_in_proportion_to_its_length() -> None
 def test_a_base_that_cannot_follow_is_refused(base: str, why: str) -> None:
     with pytest.raises(NotRenamedError, match=why):
         rename_in_base(base, PropertyRenaming("status", "state"))
+
+
+def test_deeper_lines_of_a_folded_formula_are_renamed() -> None:
+    base = "formulas:\n  a: >\n    1\n      + status\n\n      + 2\n"
+    assert rename_in_base(base, PropertyRenaming("status", "state")) == base.replace("status", "state")
 
 
 @pytest.mark.parametrize("head", [">", ">-", ">+", ">2", "> # why"])

@@ -20,11 +20,11 @@ import os, signal, sys
 from pathlib import Path
 from support import stores
 from support.vaults import write_vault
-from vaultwire.vault.index.store import updater
+from vaultwire.vault.index import updater
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS
-from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.index_folder import VocabularyStore
+from vaultwire.vault.index.catalog import Catalog
+from vaultwire.vault.index.index_folder import VocabularyStore
 
 where, backend = sys.argv[1:]
 (text,) = (one for one in stores.BACKENDS if one.__name__ == backend)

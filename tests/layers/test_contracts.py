@@ -36,12 +36,12 @@ SINS = [
     ("The engine and the tools are synchronous", "vault/disk/files.py", "import asyncio"),
     ("The engine and the tools are synchronous", "tools/search.py", "import socket"),
     (
-        "Only the composition root chooses an index and",
+        "Only the index knows how text is indexed",
         "vault/vault.py",
-        "import vaultwire.vault.index.store.stored_index",
+        "import tantivy",
     ),
     ("The rooms of the engine import inwards only", "vault/disk/walk.py", "import vaultwire.vault.links.note_lookup"),
-    ("The rooms of the engine import inwards only", "vault/search/terms.py", "import vaultwire.vault.index.port"),
+    ("The rooms of the engine import inwards only", "vault/search/terms.py", "import vaultwire.vault.index.index"),
     (
         "The rooms of the engine import inwards only",
         "vault/settings/obsidian_settings.py",

@@ -76,7 +76,7 @@ ONLY = {
     # transports/relay/upstream.py: listening to what the server behind a relay says unasked.
     # app/editors.py: what goes on beside the editors' sockets: following the app, telling news.
     # transports/oauth.py: the fetching of an issuer's keys, which must hold up neither the event loop nor the end.
-    # vault/index/store/freshness.py: building the text index while the vault is watched.
+    # vault/index/freshness.py: building the text index while the vault is watched.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/workers.py",
@@ -85,7 +85,7 @@ ONLY = {
         "app/editors.py",
         "transports/oauth.py",
         "transports/relay/upstream.py",
-        "vault/index/store/freshness.py",
+        "vault/index/freshness.py",
     ),
     "subprocess.Popen": ("cli/demo.py", "obsidian/command.py"),
     "subprocess.run": ("service.py",),

@@ -34,6 +34,12 @@ class Desk(EditorDoor):
             steps = [Write(VaultPath(path), self.read(path), after.encode())]
             return f"c{bench.changes.execute(steps, self._author()).id}"
 
+    def move(self, path: str, to: str) -> str:
+        """Let the agent move a note with its links; return the item's id."""
+        _, done = self.vault.used_by(self.agent, "move_notes").arranging.move(path, to, NO_PROGRESS, dry_run=False)
+        assert done.change is not None
+        return f"c{done.change.id}"
+
     def hold(self, path: str, after: str) -> str:
         """Let the agent propose to write a note; return the item's id."""
         steps = [Write(VaultPath(path), self.read(path), after.encode())]
@@ -114,6 +120,41 @@ def test_a_proposal_is_accepted_as_edited_and_undone(desk: Desk, tab: Tab) -> No
     tab.press("u")
     tab.wait_for(f"document.querySelector('article[data-id={id_}] .vaultwire-state').textContent === 'undone'")
     assert desk.read("Other.md") == b"other\n"
+
+
+def test_one_hunk_of_a_proposal_is_accepted_and_the_rest_waits_on(desk: Desk, tab: Tab) -> None:
+    desk.hold("Plan.md", TWO_HUNKS)
+    desk.refresh()
+    look(tab, 1)
+    assert tab.texts(".vaultwire-hunk button") == ["Accept this", "Accept this"]
+    tab.shoot("plugin-real-parts")
+    tab.click(".vaultwire-hunk button", "Accept this")
+    said(tab, "The rest waits as proposal 2.")
+    assert desk.read("Plan.md") == NOTE.replace("line 3\n", "LINE 3\n").encode()
+    desk.refresh()
+    tab.move(5, 5)  # what is new is listed once the pointer has left
+    tab.wait_for("document.querySelector('article[data-id=p2]')")
+    tab.press("j")
+    tab.wait_for("document.querySelector('article[data-id=p2] section')")
+    tab.press("a")
+    said(tab, "Accepted proposal 2")
+    assert desk.read("Plan.md") == TWO_HUNKS.encode()
+
+
+def test_a_note_whose_move_cannot_be_undone_is_moved_back(desk: Desk, tab: Tab) -> None:
+    desk.edit("Other.md", "See [[Plan]].\n")
+    moved = desk.move("Plan.md", "Map.md")
+    desk.edit("Other.md", "Look at [[Map]] first.\n")
+    desk.refresh()
+    look(tab, 3)
+    tab.click(f"article[data-id={moved}] .vaultwire-item")
+    tab.wait_for(f"document.querySelector('article[data-id={moved}] section')")
+    tab.shoot("plugin-real-way-back")
+    tab.click(f"article[data-id={moved}] button", "Move it back to Plan.md")
+    desk.wait_for(lambda: desk.read("Plan.md") == NOTE.encode())
+    said(tab, "Plan.md")
+    assert desk.read("Other.md") == b"Look at [[Plan]] first.\n"
+    assert desk.read("Map.md") is None
 
 
 def test_a_stale_proposal_shows_both_and_can_be_refused(desk: Desk, tab: Tab) -> None:

@@ -24,7 +24,7 @@ from vaultwire.vault.changes.undo import plan_undo_all
 from vaultwire.vault.disk import file_operations
 from vaultwire.vault.disk import files as disk_files
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.value_types import VaultPath
 
 # What changes a disk. Reads are left out: nothing lies between two of them that does not lie before the next of these.

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
 
-from vaultwire.vault.index.store.search_plan import (
+from vaultwire.vault.index.search_plan import (
     BODY,
     FIRST,
     NEAR_WEIGHT,
@@ -25,8 +25,8 @@ from vaultwire.vault.index.store.search_plan import (
     as_written,
     has_loose,
 )
-from vaultwire.vault.index.store.text_index import Ranking, TextDocument, TextHits, TextIndex
-from vaultwire.vault.index.store.vocabulary import Place
+from vaultwire.vault.index.text_index import Ranking, TextDocument, TextHits, TextIndex
+from vaultwire.vault.index.vocabulary import Place
 from vaultwire.vault.search.text_forms import rarity
 
 MOST_TIMES = 3

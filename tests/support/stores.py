@@ -11,9 +11,9 @@ from support.memory_text import MemoryText
 from support.vaults import vault_over
 from vaultwire.vault.days import parse_days
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.index.store.index_folder import IndexFolder
-from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.text_index import TextIndex
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.index.index_folder import IndexFolder
+from vaultwire.vault.index.text_index import TextIndex
 from vaultwire.vault.search.filters import NoteFilterText, parse_note_filter, property_types
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
@@ -60,12 +60,12 @@ def open_stored(
     backend: Backend = TextIndex,
     max_bytes: int = MAX_BYTES,
     files: Files | None = None,
-) -> tuple[Vault, StoredIndex, IndexFolder]:
+) -> tuple[Vault, Index, IndexFolder]:
     """Return the engine of a folder, its index, and the index's place; in memory without a ``cache``."""
     files = files or Files(str(root), max_bytes)
     rules = CachedSettings(files.root)
     home = IndexFolder(files.root, str(cache) if cache else None, open_text=backend)
-    index = StoredIndex(files, home, CachedExcludes(files.root, rules).get)
+    index = Index(files, home, CachedExcludes(files.root, rules).get)
     return vault_over(files, index, rules), index, home
 
 
@@ -80,7 +80,7 @@ def difference(ours: dict[str, Any], anew: dict[str, Any]) -> dict[str, Any]:
     return {key: (ours.get(key), anew.get(key)) for key in ours.keys() | anew.keys() if ours.get(key) != anew.get(key)}
 
 
-def answers(index: StoredIndex, queries: list[str] = QUERIES) -> dict[str, Any]:
+def answers(index: Index, queries: list[str] = QUERIES) -> dict[str, Any]:
     """Return all answers of an index, without scores, which depend on deleted entries that are not yet removed."""
     notes = index.notes(None, NO_PROGRESS).all()
     everything: dict[str, Any] = {
@@ -91,8 +91,8 @@ def answers(index: StoredIndex, queries: list[str] = QUERIES) -> dict[str, Any]:
         "tagged": index.tagged(["fruit", "café", "late"], None, NO_PROGRESS, every=False).all(),
         "recent": index.recent(None, 99, NO_PROGRESS),
         "named": index.named(["A.MD", "café.md"], NO_PROGRESS),
-        "folders": index.survey.folders(None, NO_PROGRESS),
-        "same content": index.survey.same_content(NO_PROGRESS),
+        "folders": index.folders(None, NO_PROGRESS),
+        "same content": index.same_content(NO_PROGRESS),
     }
     for in_use in ("", "colour"):
         for folder in (None, VaultPath("sub")):

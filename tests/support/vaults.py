@@ -18,7 +18,7 @@ from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.editing.workbench import Workbench
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.visible_files import VisibilityRules, VisibleFiles

@@ -14,6 +14,9 @@ from support.calls import call, refusal
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.bases.base import read_base
 from vaultwire.bases.base_edits import new_note_in
+from vaultwire.trust.policy_rules import ReviewRule, ReviewRules
+from vaultwire.vault.caller import Caller
+from vaultwire.vault.holding.review_mode import Held
 from vaultwire.vault.vault import Vault
 
 VAULT = """=== Tasks/Plan.md
@@ -136,10 +139,56 @@ def test_notes_for_which_a_filter_fails_stay_and_are_named(vault: Vault, root: P
 
 def test_a_new_note_that_is_not_in_the_view_is_said_to_be_missing_there(vault: Vault) -> None:
     made = call(vault, "create_note_in_view", base="Tasks", view="Open", name="A", properties={"status": "late"})
-    assert 'It is not in the view: view: status == "open" gave false' in made.texts[0]
+    assert 'The new note is not in the view: view: status == "open" gave false.' in made.texts[0]
     made = call(vault, "create_note_in_view", base="Tasks", view="Open", name="Elsewhere/B")
     assert 'base: file.inFolder("Tasks") gave false' in made.texts[0]
     assert "not in the view" not in call(vault, "create_note_in_view", base="Tasks", view="Open", name="C").texts[0]
+
+
+_NEW = "---\nkind: 7\ndue: 2026-01-01\ntags: [a/b]\nup: '[[Plan]]'\n---\n# Head\n[[Done|d]] ![[Picture.pdf]] #c\n"
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        *("kind == 7", 'kind == "7"', "KIND > 6", "due < today()", 'due.date() == date("2026-01-01")', "none == null"),
+        *('file.hasTag("a")', 'file.hasTag("b")', 'file.tags.contains("c")', 'file.hasProperty("Up")', "up == this"),
+        *('file.hasLink("Plan")', 'file.hasLink("Call")', "file.links.length == 2", "file.embeds.length == 1"),
+        *('file.links.map(value.asFile().name).contains("Done.md")', 'up == link("Plan")', 'up.asFile().ext == "md"'),
+        *("file.backlinks.length == 1", 'file.backlinks.contains(link("Asks"))', 'link("New").asFile() == file'),
+        *('file.inFolder("Tasks")', 'file.folder == "Tasks"', 'file.name == "New.md"', 'file.ext == "canvas"'),
+        *(
+            "file.size > 10",
+            "file.size == 0",
+            "file.ctime > now() - '1h'",
+            "file.mtime < now() - '1d'",
+            "formula.f == 14",
+        ),
+        *("list(file.properties).length == 4", 'note["no"]', '!note["no"]', 'file.path.startsWith("Skipped")'),
+        '{or: ["kind == 8", {not: [\'file.hasTag("c")\']}]}',
+    ],
+)
+@pytest.mark.parametrize("folder", ["Tasks", "Skipped"])
+def test_a_dry_run_and_a_held_note_tell_as_the_note_itself_if_it_is_missing(
+    vault: Vault, root: Path, wanted: str, folder: str
+) -> None:
+    (root / "Asks.md").write_text("[[New]]\n")
+    (root / ".obsidian").mkdir()
+    (root / ".obsidian/app.json").write_text('{"userIgnoreFilters": ["Skipped/"]}')
+    (root / "Q.base").write_text(
+        f"formulas: {{f: kind * 2}}\nfilters: {wanted if wanted[0] == '{' else json.dumps(wanted)}"
+    )
+    given = {"base": "Q", "name": f"{folder}/New", "content": _NEW}
+    before = call(vault, "create_note_in_view", **given, dry_run=True).texts[0].splitlines()[1:]
+    held_vault = open_vault(root, state=root.parent / "held")
+    held_vault._bench.review = ReviewRules([ReviewRule("hold")])
+    with pytest.raises(Held) as held:
+        call(held_vault.used_by(Caller("a"), "create_note_in_view"), "create_note_in_view", **given)
+    made = call(vault, "create_note_in_view", **given).texts[0].splitlines()[1:]
+    assert str(held.value).splitlines()[1:] == before == made
+    rows = call(vault, "query_base", base="Q").data["rows"]
+    assert (f"{folder}/New.md" in [row["path"] for row in rows]) == (not made)
+    assert not made or made[0].startswith("The new note is not in the view: ")
 
 
 def test_a_new_note_has_what_the_filters_ask_for(vault: Vault, root: Path) -> None:

@@ -130,7 +130,7 @@ def test_a_page_of_a_search_holds_what_the_tokens_allow_and_the_next_goes_on(tmp
 def test_search_notes_says_at_least_where_it_has_not_counted_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultwire.vault.index.store.searching._COUNT_SECONDS", 0.0)
+    monkeypatch.setattr("vaultwire.vault.index.searching._COUNT_SECONDS", 0.0)
     vault = open_vault(write_vault(tmp_path, "".join(f"=== {number:03}.md\nPear\n" for number in range(300))))
     first = call(vault, "search_notes", query="match-case:Pear", limit=5)
     assert first.texts[0].startswith("At least ")

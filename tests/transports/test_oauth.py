@@ -144,6 +144,16 @@ def test_the_page_is_where_clients_of_every_age_look_and_any_page_may_read_it(se
     assert server.request("GET", PAGE, host="evil.example").status == 421
 
 
+@pytest.mark.parametrize("name", ["oauth-authorization-server", "openid-configuration/mcp", "mcp/server-card.json"])
+def test_what_is_not_there_is_not_found_where_clients_look_without_a_token(server: Serving, name: str) -> None:
+    reply = server.request("GET", f"/.well-known/{name}", origin="https://client.example")
+    assert (reply.status, reply.headers["content-type"]) == (404, "application/json")
+    assert (
+        reply.headers["access-control-allow-origin"] == "*"
+    )  # else a page in a browser takes it for a lost connection
+    assert "www-authenticate" not in reply.headers
+
+
 def test_a_token_counts_in_its_header_only(server: Serving, issuer: Issuer) -> None:
     token = issuer.token(resource(server), scope="notes")
     assert server.request("POST", f"{CALL}?access_token={token}", BODY).status == 401

@@ -219,7 +219,7 @@ def test_searching_and_reading_load_nothing_of_what_changes_notes(tmp_path: Path
         check=True,
     )
     modules = set(ended.stdout.split())
-    assert {"vaultwire.vault.vault", "vaultwire.vault.index.store.stored_index"} <= modules
+    assert {"vaultwire.vault.vault", "vaultwire.vault.index.index"} <= modules
     changing = ("arranging", "history", "making", "revising", "writing")
     assert not modules & {f"vaultwire.vault.editing.{name}" for name in changing}
     assert not modules & {"vaultwire.vault.plans.moving", "vaultwire.vault.plans.targeted_edits"}

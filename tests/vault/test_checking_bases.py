@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.vault.links.checks import Finding
+from vaultwire.vault.links.faults import Finding
 
 NOTES = """=== Plan.md
 ---

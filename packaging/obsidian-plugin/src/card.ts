@@ -14,6 +14,8 @@ const UNDOABLE: Item["state"][] = ["made", "undone in part", "accepted", "accept
 const KINDS: Record<Item["kind"], string> = { change: "change", held: "proposal", diff: "proposal" };
 const HUNK_STATES: Record<Hunk["state"], string> = { made: "", waiting: "", kept: "kept", undone: "undone" };
 
+const WORDS: Record<Action, string> = { keep: "Keep", unkeep: "Keep no more", undo: "Undo", accept: "Accept", refuse: "Refuse", move_back: "Move it back" };
+
 /** A part of an item that a decision is about: the whole, a file or a hunk. */
 interface Part {
   file?: number;
@@ -127,6 +129,7 @@ export class Card {
     if (!this.detail) return "It is still being read.";
     if (isWaiting(this.item)) {
       if (wants === "no") return this.decide("refuse");
+      if (part.file !== undefined && this.actions(part).includes("accept")) return this.decide("accept", part);
       return this.isUnseen() ? "Show the difference of what you have edited first." : this.decide("accept");
     }
     const action = wants === "yes" ? "keep" : "undo";
@@ -163,15 +166,23 @@ export class Card {
     return Object.fromEntries(texts) as Record<string, string>;
   }
 
-  // What can be done with the item, a file or a hunk of a change that was made.
+  // What can be done with a file or a hunk of what waits; with the item, a file or a hunk of a change that was made.
   private actions({ file, hunk }: Part): Action[] {
     const { item, detail } = this;
-    if (!detail || isWaiting(item) || !UNDOABLE.includes(item.state)) return [];
+    if (detail && isWaiting(item)) return this.canAcceptPart(detail, file) ? ["accept"] : [];
+    if (!detail || !UNDOABLE.includes(item.state)) return [];
     const hunks = detail.files.find((each) => each.index === file)?.hunks ?? [];
     const state = hunk === undefined ? "" : hunks.find((each) => each.index === hunk)?.state ?? "";
     if (state === "undone") return [];
     const isKept = hunk === undefined ? file === undefined ? item.is_reviewed : hunks.length > 0 && hunks.every((each) => each.state !== "made") : state === "kept";
     return [...(isKept ? [] : ["keep" as const]), ...(detail.can_undo ? ["undo" as const] : [])];
+  }
+
+  // Links follow a move, and an undo is one change: such a proposal is accepted as a whole. What is edited is one text.
+  private canAcceptPart({ files }: Detail, index?: number): boolean {
+    const file = files.find((each) => each.index === index);
+    const moves = files.filter(({ action }) => action === "move").length;
+    return this.item.kind === "held" && !this.item.undoes.length && (moves === 0 || moves === files.length) && file !== undefined && !file.now && !this.isEditing;
   }
 
   private decide(action: Action, part: Part = {}): string {
@@ -208,6 +219,7 @@ export class Card {
     this.body.empty();
     if (this.item.reason) this.body.createDiv({ cls: "vaultwire-told", text: `Reason: ${this.item.reason}` });
     if (detail.conflict) this.body.createDiv({ cls: "vaultwire-notice", text: detail.conflict });
+    if (detail.way_back) this.offerWayBack(detail.way_back);
     if (this.failure) this.body.createDiv({ cls: "vaultwire-notice", text: this.failure });
     if (!isWaiting(this.item) && detail.blocked_by.length) {
       this.body.createDiv({ cls: "vaultwire-told", text: `To be undone first, as it depends on this: ${detail.blocked_by.join(", ")}` });
@@ -223,11 +235,17 @@ export class Card {
     else this.focusKey(key);
   }
 
+  private offerWayBack(path: string): void {
+    const words = "You can move the note back: all links follow, and what was written since stays. ";
+    const notice = this.body.createDiv({ cls: "vaultwire-told", text: words });
+    this.button(notice, `Move it back to ${path}`, "item:back", this.item.summary, () => void this.decide("move_back"));
+  }
+
   private showFile(file: FileDiff): void {
     const section = this.body.createEl("section", { attr: { "aria-label": nameOf(file), "data-file": String(file.index) } });
     const head = showHead(section, file);
     const part = { file: file.index };
-    if ((this.detail?.files.length ?? 0) > 1 && !isWaiting(this.item)) {
+    if ((this.detail?.files.length ?? 0) > 1) {
       section.dataset.part = JSON.stringify(part); // the keys are about the file while one of its buttons has the focus
       this.offer(head, part, `file:${file.index}`, nameOf(file));
     }
@@ -262,16 +280,16 @@ export class Card {
       "role": "group", "tabindex": "-1", "aria-label": state ? `${name}, ${state}` : name, "data-key": key, "data-part": JSON.stringify(part),
     } });
     showRows(at, hunk);
-    if (isWaiting(this.item)) return;
     const foot = at.createDiv({ cls: "vaultwire-hunk-foot" });
     foot.createSpan({ cls: "vaultwire-hunk-state", text: state });
     // A file of one hunk has the buttons of the item, or its own.
-    if (file.hunk_count > 1) this.offer(foot, part, key, name);
+    if (file.hunk_count > 1 && !hunk.is_continued) this.offer(foot, part, key, name);
   }
 
   private offer(into: HTMLElement, part: Part, key: string, name: string): void {
     for (const action of this.actions(part)) {
-      this.button(into, action === "keep" ? "Keep" : "Undo", `${key}:${action}`, name, () => void this.decide(action, part));
+      const word = action !== "accept" ? WORDS[action] : part.hunk === undefined ? "Accept this file" : "Accept this";
+      this.button(into, word, `${key}:${action}`, name, () => void this.decide(action, part));
     }
   }
 
@@ -280,7 +298,7 @@ export class Card {
     const { item } = this;
     if (!isWaiting(item)) {
       for (const action of this.actions({})) {
-        const button = this.button(footer, action === "keep" ? "Keep" : "Undo", `item:${action}`, item.summary, () => void this.decide(action));
+        const button = this.button(footer, WORDS[action], `item:${action}`, item.summary, () => void this.decide(action));
         button.toggleClass("mod-cta", action === "keep");
       }
       return;

@@ -44,6 +44,7 @@ export interface Detail extends Omit<Item, "files"> {
   can_undo: boolean;
   blocked_by: string[];
   conflict: string;
+  way_back?: string; // where the note was, if the undo of its move is in the way of later changes
 }
 
 export interface FileDiff {
@@ -80,6 +81,7 @@ export interface Hunk {
   new_lines: number;
   state: "made" | "kept" | "undone" | "waiting";
   rows: Row[];
+  is_continued?: boolean; // the rows before it are in an earlier hunk of the same index
 }
 
 export interface Row {
@@ -98,7 +100,7 @@ export interface Part {
   lookalike?: string;
 }
 
-export type Action = "keep" | "unkeep" | "undo" | "accept" | "refuse";
+export type Action = "keep" | "unkeep" | "undo" | "accept" | "refuse" | "move_back";
 
 /** What the person decides, of an item, of one of its files, or of one hunk. */
 export interface Choice {

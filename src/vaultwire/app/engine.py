@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.disk.files import Files
     from vaultwire.vault.disk.inspection import Fingerprint, Inspection
     from vaultwire.vault.errors import VaultError
-    from vaultwire.vault.index.store.stored_index import StoredIndex
+    from vaultwire.vault.index.index import Index
     from vaultwire.vault.settings.obsidian_settings import CachedSettings
     from vaultwire.vault.value_types import IndexReport, Progress
     from vaultwire.vault.vault import Vault
@@ -135,15 +135,15 @@ def open_settings(files: Files) -> CachedSettings:
     return CachedSettings(files.root)
 
 
-def open_index(files: Files, cache: str | None) -> StoredIndex:
+def open_index(files: Files, cache: str | None) -> Index:
     """Return the index over a vault's files, stored in the cache folder; in memory if that is None."""
-    from vaultwire.vault.index.store.index_folder import IndexFolder  # noqa: PLC0415
-    from vaultwire.vault.index.store.stored_index import StoredIndex  # noqa: PLC0415
+    from vaultwire.vault.index.index import Index  # noqa: PLC0415
+    from vaultwire.vault.index.index_folder import IndexFolder  # noqa: PLC0415
     from vaultwire.vault.settings.obsidian_settings import CachedSettings  # noqa: PLC0415
     from vaultwire.vault.visibility.excludes import CachedExcludes  # noqa: PLC0415 - after the first answer
 
     folder = IndexFolder(files.root, cache, files.stamp)
-    return StoredIndex(files, folder, CachedExcludes(files.root, CachedSettings(files.root)).get)
+    return Index(files, folder, CachedExcludes(files.root, CachedSettings(files.root)).get)
 
 
 def _open_files(config: Config, loaded: LoadedPolicy | None = None) -> Files:

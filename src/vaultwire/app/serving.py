@@ -195,6 +195,8 @@ class HttpApp:
         doors = [
             guard.Door("mcp", "/mcp", self._mcp, MAX_MESSAGE_BYTES),
             guard.Door("health", "/health", guard.answer_health, 0, needs_key=False),
+            # Clients look here for what a server may have. A 401 would say that it is there (RFC 8615).
+            guard.Door("", "/.well-known", guard.answer_nothing, 0, False, guard.READING, refusal_headers=rest.CORS),
             guard.Door(
                 "v1",
                 rest.ROOT,

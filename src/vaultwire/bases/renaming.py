@@ -25,14 +25,13 @@ from vaultwire.bases.parser import (
     parse,
     property_text,
 )
-from vaultwire.markdown.offsets import Replacement, apply_replacements, line_starts
+from vaultwire.markdown.offsets import Replacement, apply_replacements
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.property_values import one_line
 from vaultwire.markdown.tag_spans import renamed_tag
-from vaultwire.markdown.yaml_core import NotYamlError, YamlNode, read_tree, read_yaml
+from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
+from vaultwire.markdown.yaml_tree import YamlNode, YamlText, texts_in
 
-# An anchor and a tag before a text.
-_MARKS = compile_pattern(r"(?:[&!]\S*+\s++)*+")
 # Settings of views that name a property.
 _ID_SETTINGS = frozenset(("image", "coordinates", "markerIcon", "markerColor"))
 _ID_MAPS = frozenset(("summaries", "columnSize"))
@@ -41,8 +40,6 @@ _ITEMS = frozenset(("value", "index", "acc"))
 _MOST = 200_000
 # A name that YAML and quotes never write in another way.
 _PLAIN = compile_pattern(r"[\w/-]++")
-# Between two lines of a text: a line break, empty lines, and the indentation of the next line.
-_BEFORE_TEXT = compile_pattern(r"[\n ]*+")
 
 
 class NotRenamedError(ValueError):
@@ -213,29 +210,17 @@ def rename_in_base(text: str, renaming: Renaming, unread: list[str] | None = Non
         return rename_in_base(text.replace("\r\n", "\n"), renaming, unread).replace("\n", "\r\n")
     if len(text) > _MOST:
         raise NotRenamedError(f"has more than {_MOST:,} characters")
-    root = _tree(text)
-    changed = [each for each in _scalars(root, renaming, unread) if each.renamed != _value(each.node)]
+    yaml = _read(text)
+    changed = [each for each in _scalars(yaml.root, renaming, unread) if each.renamed != _value(each.node)]
     if not changed:
         return text
-    starts = line_starts(text)
-
-    def offset(place: tuple[int, int]) -> int:
-        return starts[place[0]] + place[1]
-
-    in_flow = {node.start for node in _texts_in_flow(root)}
-    edits = [
-        Replacement(
-            offset(each.node.start),
-            offset(each.node.end),
-            _written(each, text, offset, in_flow=each.node.start in in_flow),
-        )
-        for each in changed
-    ]
-    after = apply_replacements(text, sorted(edits, key=lambda edit: edit.start))
+    in_flow = {node.start for node in _texts_in_flow(yaml.root)}
+    edits = [edit for each in changed for edit in _edits_of(each, yaml, in_flow=each.node.start in in_flow)]
+    after = apply_replacements(text, sorted(edits))
     wanted = {each.node.start: each.renamed for each in changed}
-    expected = [wanted.get(node.start, _value(node)) for node in _all(root)]
+    expected = [wanted.get(node.start, _value(node)) for node in _all(yaml.root)]
     # Only the texts that were to change have changed, and they say what they should.
-    if [_value(node) for node in _all(_tree(after))] != expected:
+    if [_value(node) for node in _all(_read(after).root)] != expected:
         raise NotRenamedError("holds the name in a form that cannot hold the new one")
     if _count_problems(after) > _count_problems(text):
         raise NotRenamedError(f"has {renaming.new!r} beside {renaming.old!r} already, where each name can stand once")
@@ -269,9 +254,9 @@ def _has_properties(node: Node, field: str) -> bool:
     return isinstance(node, Name) and (node.name in ("note", "property") or (node.name == "this" and field != "file"))
 
 
-def _tree(text: str) -> YamlNode | None:
+def _read(text: str) -> YamlText:
     try:
-        return read_tree(text)
+        return YamlText(text)
     except NotYamlError as error:
         raise NotRenamedError(f"is not YAML: {error}") from None
 
@@ -326,7 +311,7 @@ def _scalars(root: YamlNode | None, renaming: Renaming, unread: list[str] | None
     for key, value in _pairs(root):
         name = _value(key)
         if name == "filters":
-            yield from map(expression, _texts(value))
+            yield from map(expression, texts_in(value))
         elif name in ("formulas", "summaries"):
             own = _OWN | {"values"} if name == "summaries" else _OWN
             yield from (expression(each, own) for _, each in _pairs(value) if each.kind == "ScalarEvent")
@@ -343,9 +328,9 @@ def _in_view(
     for key, value in _pairs(view):
         name = _value(key)
         if name == "filters":
-            yield from map(expression, _texts(value))
+            yield from map(expression, texts_in(value))
         elif name == "order" or name in _ID_SETTINGS:
-            yield from map(property_id, _texts(value))
+            yield from map(property_id, texts_in(value))
         elif name in _ID_MAPS:
             yield from (property_id(each) for each, _ in _pairs(value))
         elif name in ("sort", "groupBy"):
@@ -354,15 +339,6 @@ def _in_view(
                 if each.kind == "ScalarEvent":
                     yield property_id(each)
                 yield from (property_id(its) for what, its in _pairs(each) if _value(what) in ("property", "column"))
-
-
-def _texts(node: YamlNode) -> Iterator[YamlNode]:
-    """Yield the texts in a filter or list, at any depth, without the names of maps."""
-    if node.kind == "ScalarEvent":
-        yield node
-    inner = node.inner[1::2] if node.kind == "MappingStartEvent" else node.inner
-    for each in inner:
-        yield from _texts(each)
 
 
 def _texts_in_flow(root: YamlNode | None) -> Iterator[YamlNode]:
@@ -376,52 +352,14 @@ def _texts_in_flow(root: YamlNode | None) -> Iterator[YamlNode]:
         waiting += [(each, is_flow) for each in node.inner]
 
 
-def _written(scalar: _Scalar, text: str, offset: Callable[[tuple[int, int]], int], *, in_flow: bool) -> str:
-    """Return the YAML of a text in the style that it had. Raises NotRenamedError."""
-    style = scalar.node.style()
-    raw = text[offset(scalar.node.start) : offset(scalar.node.end)]
-    if style in ("", "'", '"'):
-        marks = _MARKS.match(raw)
-        return (marks[0] if marks else "") + one_line(scalar.renamed, style, 1 if in_flow else 0)
-    if style == ">":
-        places = _folded_places(raw, _value(scalar.node))
-        found = [each._replace(start=places[each.start], end=places[each.end - 1] + 1) for each in scalar.edits]
-        return apply_replacements(raw, found)
-    head, *lines = raw.split("\n")
-    indent = next((line[: len(line) - len(line.lstrip(" "))] for line in lines if line.strip()), "")
-    before = [line.removeprefix(indent) for line in lines]
-    if style != "|" or "\n".join(before).rstrip("\n") != _value(scalar.node).rstrip("\n"):
+def _edits_of(changed: _Scalar, yaml: YamlText, *, in_flow: bool) -> list[Replacement]:
+    """Return the edits that give a text of the YAML its new meaning in the style that it has. Raises NotRenamedError."""
+    scalar = yaml.scalar(changed.node)
+    if scalar is None:
         raise NotRenamedError("holds the name in a text of many lines that cannot be changed: write it on one line")
-    after = scalar.renamed.rstrip("\n").split("\n")
-    count = len(_value(scalar.node).rstrip("\n").split("\n"))
-    return "\n".join([head, *(f"{indent}{line}" if line else line for line in after), *lines[count:]])
-
-
-def _folded_places(raw: str, value: str) -> list[int]:
-    """Return where each character of a folded text (``>``) stands in its YAML, in which lines are joined by spaces.
-
-    Raises NotRenamedError where that is not plain: lines that are indented further keep their line breaks.
-    """
-    places: list[int] = []
-    at = _next_text(raw, raw.find("\n"))
-    is_joined = False
-    for character in value.rstrip("\n"):
-        if raw[at : at + 1] == "\n" and character in " \n":
-            places.append(at)
-            at, is_joined = _next_text(raw, at), True
-        elif raw[at : at + 1] == character:
-            places.append(at)
-            at, is_joined = at + 1, False
-        elif is_joined and character == "\n":  # an empty line
-            places.append(at)
-        else:
-            raise NotRenamedError(
-                "holds the name in a folded text (>) with deeper lines: write that formula on one line"
-            )
-    return places
-
-
-def _next_text(raw: str, at: int) -> int:
-    """Return where the next line with text begins, behind its indentation."""
-    found = _BEFORE_TEXT.match(raw, at)
-    return at if found is None else found.end()
+    if scalar.style in ("", "'", '"'):
+        written = one_line(changed.renamed, scalar.style, 1 if in_flow else 0)
+        return [Replacement(scalar.start, scalar.end, written)]
+    places = scalar.places
+    edits = changed.edits or [Replacement(0, len(scalar.text.rstrip("\n")), changed.renamed.rstrip("\n"))]
+    return [each._replace(start=places[each.start], end=places[each.end - 1] + 1) for each in edits]

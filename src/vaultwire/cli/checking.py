@@ -33,7 +33,7 @@ from vaultwire.vault.holding.proposals import ROOM, ROOM_OF_CLIENT, Room
 
 if TYPE_CHECKING:
     from vaultwire.vault.disk.inspection import Inspection
-    from vaultwire.vault.links.checks import Finding
+    from vaultwire.vault.links.faults import Finding
     from vaultwire.vault.value_types import Progress
 
 
@@ -67,7 +67,7 @@ class Findings(NamedTuple):
 
 def examine_vault(config: Config, progress: Progress) -> Findings:
     """Return what is wrong in a vault: in its notes and canvases, and with its files and settings."""
-    from vaultwire.vault.links.checks import UNUSABLE_FILE, Finding  # noqa: PLC0415 - the engine: not for other commands
+    from vaultwire.vault.links.faults import UNUSABLE_FILE, Finding  # noqa: PLC0415 - the engine: not for other commands
 
     survey = engine.survey_vault(config, progress)
     vault = engine.open_vault(config, (), engine.load_policy(config))

@@ -31,7 +31,7 @@ from vaultwire.toolkit.catalog import OUTSIDE, former_name_hint, load_catalog
 from vaultwire.toolkit.phrases import counted
 
 if TYPE_CHECKING:
-    from vaultwire.vault.links.checks import Finding
+    from vaultwire.vault.links.faults import Finding
 
 
 _NOT_THERE = "FILE_NOT_FOUND"

@@ -174,7 +174,9 @@ class PluginReview:
         self._read_only = read_only
         self._lock = threading.Lock()
         self._stamp: Hashable = None
-        self._basis: dict[str, str] = {}  # of the texts that the plugin was given to edit
+        # Which state of the notes the plugin was shown, and which one the texts are of that it was given to edit.
+        self._basis: dict[str, str] = {}
+        self._text_basis: dict[str, str] = {}
         self._items: dict[str, Any] | None = None
 
     def items(self) -> dict[str, Any]:
@@ -206,11 +208,13 @@ class PluginReview:
     def _show(self, kind: str, id_: str, message: dict[str, Any]) -> dict[str, Any]:
         reviewer = self._reviewer()
         if kind == "show":
-            return {"type": "item", "item": reviewer.item(id_)}
+            item = reviewer.item(id_)
+            self._basis[id_] = item["basis"]
+            return {"type": "item", "item": item}
         file = _number(message.get("file"))
         if kind == "text":
             answer = reviewer.text(id_, file)
-            self._basis[id_] = answer["basis"]
+            self._text_basis[id_] = answer["basis"]
             return {"type": "text", "id": id_, "file": file, "text": answer["text"]}
         if kind == "hunks":
             return {"type": "hunks", "id": id_, "file": reviewer.hunks(id_, file, _number(message.get("from")))}
@@ -230,7 +234,7 @@ class PluginReview:
             hunk=None if hunk is None else _number(hunk),
             edited={str(index): _text(text) for index, text in edited.items()},
             reason=_text(message.get("reason") or "")[:_MAX_REASON],
-            basis=self._basis.pop(id_, "") if edited else "",
+            basis=(self._text_basis if edited else self._basis).pop(id_, "") if action == "accept" else "",
         )
         self._on_decided()
         return {"type": "decided", "id": id_, "message": result["message"], "error": False, "undo": result.get("undo")}

@@ -61,7 +61,7 @@ def file_nodes(text: str) -> list[tuple[FileNode, int]]:
 
 def cards(text: str) -> Iterator[tuple[int, str]]:
     """Yield the offset and text of each card, and of each group's label; of a broken canvas those that can be read."""
-    for _, key, (start, end) in _strings(text):
+    for key, (start, end) in _strings(text):
         if key in ("text", "label"):
             # JSON can spell half of a surrogate pair, which no file can hold.
             yield start, _said(text[start:end]).encode("utf-8", "replace").decode()
@@ -153,6 +153,20 @@ def _nodes(text: str) -> Iterator[tuple[dict[str, str], dict[str, tuple[int, int
     """Yield the strings of each node, and the span of each in the text, quotes included."""
     if not text.strip():  # a new canvas
         return
+    _load(text)
+    lists = {member.key: member.value_start for member in members(text, text.index("{"))}
+    for node in elements(text, lists["nodes"]) if "nodes" in lists else ():
+        if isinstance(node.value, dict):
+            # Of a key that is there twice, the last one counts.
+            last = {member.key: member for member in members(text, node.start)}
+            strings = [member for member in last.values() if isinstance(member.value, str)]
+            yield (
+                {member.key: member.value for member in strings},
+                {member.key: (member.value_start, member.end) for member in strings},
+            )
+
+
+def _load(text: str) -> dict[str, Any]:
     if sum(map(text.count, "[{,")) > MOST_MARKS:
         raise NotACanvasError(f"holds more than {MOST_MARKS:,} lists, maps and values")
     try:
@@ -161,17 +175,11 @@ def _nodes(text: str) -> Iterator[tuple[dict[str, str], dict[str, tuple[int, int
         raise NotACanvasError(f"is not JSON: {error}") from None
     if not isinstance(canvas, dict) or not isinstance(canvas.get("nodes", []), list):
         raise NotACanvasError("is JSON, but has no list of nodes")
-    places: dict[int, dict[str, tuple[int, int]]] = {}  # of a key that is there twice, the last one
-    for number, key, place in _strings(text):
-        places.setdefault(number, {})[key] = place
-    for number, node in enumerate(canvas.get("nodes", [])):
-        if isinstance(node, dict):
-            strings = {key: value for key, value in node.items() if isinstance(value, str)}
-            yield strings, {key: place for key, place in places.get(number, {}).items() if key in strings}
+    return canvas
 
 
-def _strings(text: str) -> Iterator[tuple[int, str, tuple[int, int]]]:
-    """Yield the node's number, the key and the span of each string of a node; of broken JSON those before the error."""
+def _strings(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the key and the span of each string of a node, of broken JSON, too: those before the error."""
     path: list[str | int] = []  # to the current value: a key or number for each level
     is_key = False
     for token in _TOKEN.finditer(text):
@@ -185,17 +193,15 @@ def _strings(text: str) -> Iterator[tuple[int, str, tuple[int, int]]]:
             path.pop()
             is_key = False
         elif mark == ",":
-            last = path[-1]
-            is_key = isinstance(last, str)
-            path[-1] = last if isinstance(last, str) else last + 1
+            is_key = isinstance(path[-1], str)
         elif mark == ":":
             is_key = False
         elif is_key:
             path[-1] = _said(mark)
         else:
             match path:
-                case ["nodes", int(number), str(key)]:
-                    yield number, key, token.span()
+                case ["nodes", int(), str(key)]:
+                    yield key, token.span()
 
 
 def _said(string: str) -> str:
@@ -294,14 +300,8 @@ class _Read(NamedTuple):
     def of(cls, text: str) -> _Read:
         """Read a canvas. Raises NotACanvasError."""
         text = text if text.strip() else _NEW
-        if sum(map(text.count, "[{,")) > MOST_MARKS:
-            raise NotACanvasError(f"holds more than {MOST_MARKS:,} lists, maps and values")
-        try:
-            canvas = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise NotACanvasError(f"is not JSON: {error}") from None
-        if not isinstance(canvas, dict) or not all(isinstance(canvas.get(key, []), list) for key in ("nodes", "edges")):
-            raise NotACanvasError("is JSON, but its nodes and edges are no lists")
+        if not isinstance(_load(text).get("edges", []), list):
+            raise NotACanvasError("is JSON, but its edges are no list")
         whole = (text.index("{"), text.rindex("}") + 1)
         found = members(text, whole[0])
         layout = layout_of(text, whole, found, Layout())

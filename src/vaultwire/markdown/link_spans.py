@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Callable, Container, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -27,19 +28,10 @@ from vaultwire.markdown.parse import frontmatter_links
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
+from vaultwire.markdown.yaml_tree import Scalar, property_nodes, texts_in
 
 _BAR = compile_pattern(r"\\?\|")
-_QUOTED = compile_pattern(r""""(?:[^"\\]++|\\.)*+"|'(?:[^']++|'')*+'""", re.DOTALL)
-_QUOTE = compile_pattern("[\"']")
-_BEHIND_NAME = compile_pattern(r"[ \t]*:")
-# The source of one character of a scalar. A line break within it means a space (YAML 1.2.2, 6.5 "Line folding"), an escaped
-# one nothing. A link has no blank line within it.
-_FOLD = r"[ \t]*\n[ \t]*"
-_PIECES = {
-    '"': compile_pattern(rf"\\\n[ \t]*|{_FOLD}|\\(?:x[0-9a-fA-F]{{2}}|u[0-9a-fA-F]{{4}}|U[0-9a-fA-F]{{8}}|.)|."),
-    "'": compile_pattern(rf"{_FOLD}|''|."),
-    "": compile_pattern(rf"{_FOLD}|."),
-}
+_MAY_LINK = compile_pattern(r"\[\[|\]\(")
 _ESCAPED_IN = {'"': compile_pattern(r'["\\]'), "'": re.compile("'"), "": re.compile(r"(?!)")}
 # Characters that may keep a destination from being read back; they are encoded only if they do.
 _UNSAFE = compile_pattern(r"[%()<>\\\"':\s]")
@@ -212,14 +204,7 @@ def _escaped(written: str, quote: str) -> str:
 # ---------------------------------------------------------------------- locating
 
 
-class _Scalar(NamedTuple):
-    """A text of a property: its quote, and the offset of each of its characters and of its end."""
-
-    quote: str
-    places: list[int]
-
-
-def _span(link: RawLink, source: str, number: int, scalar: _Scalar | None, base: int = 0) -> LinkSpan:
+def _span(link: RawLink, source: str, number: int, scalar: Scalar | None, base: int = 0) -> LinkSpan:
     """Return the span of a link in ``source``: a body that begins at ``base``, or the text of a scalar."""
 
     def place(position: int) -> int:
@@ -249,7 +234,7 @@ def _span(link: RawLink, source: str, number: int, scalar: _Scalar | None, base:
         target,
         shown,
         link.is_markdown and source[link.target - 1] == "<",
-        "" if scalar is None else scalar.quote,
+        "" if scalar is None or scalar.style in ("|", ">") else scalar.style,
     )
 
 
@@ -275,56 +260,23 @@ def _property_spans(plain: str, frontmatter: Frontmatter, of: Container[str] | N
     links = frontmatter_links(frontmatter, plain)
     if not any(of is None or link.linktext in of for link, _, _ in links):
         return
-    starts = line_starts(plain[: frontmatter.end])
-    used: dict[int, int] = {}  # line → where its next scalar may begin
+    by_line: dict[tuple[int, str], deque[Scalar]] = {}
+    by_text: dict[str, Scalar] = {}
+    for _, value, yaml in property_nodes(plain, frontmatter, _MAY_LINK):
+        for node in texts_in(value):
+            scalar = yaml.scalar(node) if _MAY_LINK.search(node.event.value) else None  # type: ignore[attr-defined]
+            if scalar is not None:
+                by_line.setdefault((yaml.line(node), scalar.text), deque()).append(scalar)
+                by_text.setdefault(scalar.text, scalar)
     for link, item, number in links:
-        begin = max(starts[number - 1], used.get(number, 0))
-        scalar = _quoted(plain, item, begin, starts[number]) or _block(plain, item, begin, frontmatter.end)
-        if scalar is None:  # an alias, whose text is elsewhere
-            scalar = _quoted(plain, item, 0, frontmatter.end)
-        if scalar is not None:
-            used[number] = scalar.places[-1]
         if of is not None and link.linktext not in of:
-            pass
-        elif scalar is None:
+            continue
+        here = by_line.get((number, item))
+        scalar = here.popleft() if here else by_text.get(item)  # an alias repeats a text that stands elsewhere
+        if scalar is None:
             yield LinkSpan(0, 0, number, *link[:4], True, (0, 0), None, False, "")
         else:
             yield _span(link, item, number, scalar)
-
-
-def _quoted(plain: str, item: str, begin: int, end: int) -> _Scalar | None:
-    """Return the first quoted text in a span of the block that means ``item`` and is no property's name."""
-    for opening in _QUOTE.finditer(plain, begin, end):
-        start = opening.start()
-        found = _QUOTED.match(plain, start)
-        if found is None or _BEHIND_NAME.match(plain, found.end()) or _meaning(found[0]) != item:
-            continue
-        return _placed(plain, item, opening[0], start + 1, found.end() - 1)
-    return None
-
-
-def _block(plain: str, item: str, begin: int, end: int) -> _Scalar | None:
-    """Return the text ``item`` below ``|-`` or ``>-``, where a long one may be folded."""
-    words = r"(?: |[ \t]*\n[ \t]+)".join(map(re.escape, item.split(" ")))
-    found = compile_pattern(rf"(?<=\n)[ \t]+({words})[ \t]*$", re.MULTILINE).search(plain, begin, end)
-    return None if found is None else _placed(plain, item, "", found.start(1), found.end(1))
-
-
-def _placed(plain: str, item: str, quote: str, start: int, end: int) -> _Scalar | None:
-    """Return the scalar with the offset of each character; None if source and text do not match one to one."""
-    pieces = _PIECES[quote].finditer(plain, start, end)
-    places = [piece.start() for piece in pieces if not piece[0].startswith("\\\n")]
-    return _Scalar(quote, [*places, end]) if len(places) == len(item) else None
-
-
-def _meaning(quoted: str) -> str | None:
-    """Return the text that a quoted scalar means."""
-    if "\\" not in quoted and "\n" not in quoted and "''" not in quoted:
-        return quoted[1:-1]
-    try:
-        return "".join(read_yaml(f"k: {quoted}", 1).texts.get("k", ()))
-    except NotYamlError:
-        return None
 
 
 # Base files: the texts in formulas and filters that name files or folders, and their positions.

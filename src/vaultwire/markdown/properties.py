@@ -49,7 +49,7 @@ _FLOW_FORM = 6
 _BEGINS_TYPED = frozenset("+.0123456789~nNtTfF")
 
 # Where a property begins in a block that is not YAML: at the start of a line that does not continue a value.
-BEGINS_PROPERTY = compile_pattern(r"^(?![ \t#\]}]|-(?:[ \t]|$)|$)", re.MULTILINE)
+_BEGINS_PROPERTY = compile_pattern(r"^(?![ \t#\]}]|-(?:[ \t]|$)|$)", re.MULTILINE)
 _HAS_NAME = compile_pattern(
     rf"""(?:{_DOUBLE}|{_SINGLE}|[^{_INDICATORS}][^:\n]*+(?::(?!\s)[^:\n]*+)*+)[ \t]*+:(?=\s|\Z)"""
 )
@@ -206,7 +206,8 @@ def _read_any(yaml: str) -> Properties:
 def _read_by_property(yaml: str) -> Properties:
     """Return the properties that can be read one by one, of a block that cannot be read as a whole."""
     values, texts, lines, problems = read = Properties({}, {}, {}, [])
-    for number, part in _split(yaml):
+    for number, start, end in property_parts(yaml):
+        part = yaml[start:end]
         try:
             # A problem takes longer to find than a good line to read: those that will not be told are not looked for.
             found = _read_plain(part, number) or (
@@ -229,13 +230,13 @@ def _read_named(part: str, number: int) -> Properties:
     return read_yaml(part, number)
 
 
-def _split(yaml: str) -> Iterator[tuple[int, str]]:
-    """Yield each property's lines with the number of the first."""
-    starts = [found.start() for found in BEGINS_PROPERTY.finditer(yaml)]
+def property_parts(yaml: str) -> Iterator[tuple[int, int, int]]:
+    """Yield the number of each property's first line, counted in the note, and where its lines start and end."""
+    starts = [found.start() for found in _BEGINS_PROPERTY.finditer(yaml)]
     if not starts or yaml[: starts[0]].strip():
         starts.insert(0, 0)
     number, counted = 2, 0
     for start, end in zip(starts, [*starts[1:], len(yaml)], strict=True):
         number += yaml.count("\n", counted, start)
         counted = start
-        yield number, yaml[start:end]
+        yield number, start, end

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.parse import property_tag
 from vaultwire.markdown.properties import parse_frontmatter, property_type
-from vaultwire.markdown.yaml_core import PropertyValue, YamlNode, plain_scalar, read_tree
+from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
+from vaultwire.markdown.yaml_tree import YamlNode, read_tree
 
 # The position of each property in a note's own text: its name, its value, the items of a list, its lines, as offsets.
 #

@@ -12,12 +12,13 @@ from typing import Literal, NamedTuple, TypeAlias
 from vaultwire.markdown.block_parser import read_body
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.inline import line_tags, tag_places
-from vaultwire.markdown.offsets import FileOffsets, Replacement, apply_replacements, end_of_reading, line_starts
+from vaultwire.markdown.offsets import FileOffsets, Replacement, apply_replacements, end_of_reading
 from vaultwire.markdown.parse import property_tag
 from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.markdown.patterns import compile_pattern
-from vaultwire.markdown.properties import BEGINS_PROPERTY, Frontmatter, parse_frontmatter
-from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue, YamlNode, plain_scalar, read_tree
+from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
+from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
+from vaultwire.markdown.yaml_tree import Scalar, YamlNode, YamlText, property_nodes
 
 # The ``tags`` property of a note with the position of each tag, in any form of YAML.
 #
@@ -26,132 +27,56 @@ from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue, YamlNode, 
 Extent: TypeAlias = tuple[int, int]
 """The start and the end of something in a text."""
 
-# A node's anchor and type, which may stand before its text.
-_NODE_PROPERTIES = compile_pattern(r"(?:[&!][^ \t\n]*+(?:[ \t\n]++(?:#.*+[ \t\n]++)*+|\Z))*+")
-_PIECE = compile_pattern(r"\\(?:\n[ \t]*+|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)|.", re.DOTALL)
-_SINGLE_PIECE = compile_pattern(r"''|.", re.DOTALL)
-# YAML 1.2.2, 5.7 "Escaped characters": those that mean another character than themselves.
-_ESCAPES = dict(zip("0abt\tnvfreN_LP", "\0\a\b\t\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
-# Where the property begins, in a block that as a whole is not YAML.
+# A property of that name, in a block that as a whole is not YAML.
 _TAGS_LINE = compile_pattern(r"^[\"']?tags[\"']?[ \t]*:", re.IGNORECASE | re.MULTILINE)
 
 
-class Word(NamedTuple):
-    """The tag that a text names, empty for none, and the extent of its name, without ``#``."""
-
-    name: Extent
-    tag: str
-
-
-class Scalar(NamedTuple):
-    """A text: the extent of its source, its style (a quote, ``|`` or ``>``, or empty), its word."""
+class Element(NamedTuple):
+    """A text, or an item of a list: its extent, its text if it is one, the tag that this names, and where, without ``#``."""
 
     extent: Extent
-    style: str
-    word: Word
+    scalar: Scalar | None
+    tag: str
+    name: Extent
 
 
 class TagsProperty(NamedTuple):
-    """The property: a text, or a list of elements. Each element has its extent, and its text if it is one."""
+    """The property: a text, or a list."""
 
     form: Literal["text", "flow", "block"]
-    elements: list[tuple[Extent, Scalar | None]]
-
-    def words(self) -> Iterator[Word]:
-        """Yield all words, in their order."""
-        for _, scalar in self.elements:
-            if scalar:
-                yield scalar.word
+    elements: list[Element]
 
 
 def tags_property(plain: str, frontmatter: Frontmatter) -> TagsProperty | None:
     """Return the property with its positions; None if it is missing or has no value."""
     name = next((key for key in frontmatter.values if key.casefold() == "tags"), None)
     value = None if name is None else frontmatter.values[name]
-    if name is None or not isinstance(value, (list, str)):
+    if not isinstance(value, (list, str)):
         return None
-    block = plain[: frontmatter.end].removesuffix("\n")
-    start, end = plain.index("\n") + 1, block.rfind("\n") + 1
-    found = _read_property(plain, start, end, name, value)
-    if found is not None:
-        return found
-    # The block as a whole is not YAML: read its properties one by one; the last of a name counts.
-    for line in reversed([*_TAGS_LINE.finditer(plain, start, end)]):
-        following = BEGINS_PROPERTY.search(plain, line.end(), end)
-        found = _read_property(plain, line.start(), following.start() if following else end, name, value)
-        if found is not None:
+    for key, node, yaml in reversed([*property_nodes(plain, frontmatter, _TAGS_LINE)]):  # the last of a name counts
+        if key == name and (found := _tags_of(yaml, node, value)) is not None:
             return found
     return None
 
 
-def _read_property(plain: str, start: int, end: int, name: str, value: PropertyValue) -> TagsProperty | None:
-    """Return the property of that name in a part of the text, if it has the expected value; the last one counts."""
-    try:
-        root = read_tree(plain[start:end])
-    except NotYamlError:
+def _tags_of(yaml: YamlText, node: YamlNode, value: list[PropertyValue] | str) -> TagsProperty | None:
+    """Return the property that a node is; None if its value is not the expected one."""
+    is_text = isinstance(value, str)
+    if node.target.kind != ("ScalarEvent" if is_text else "SequenceStartEvent"):
         return None
-    inner = root.inner if root is not None and root.kind == "MappingStartEvent" else []
-    for key, node in zip(inner[-2::-2], inner[::-2], strict=True):
-        if key.target.kind == "ScalarEvent" and key.target.event.value == name:  # type: ignore[attr-defined]
-            return _tags_of(plain, [start + place for place in line_starts(plain[start:end])], node, value)
-    return None
-
-
-def _tags_of(plain: str, starts: list[int], node: YamlNode, value: PropertyValue) -> TagsProperty | None:
-    """Return the property that a node is; None if its value is not the expected one. ``starts`` are those of the lines."""
-    if isinstance(value, str) and node.target.kind == "ScalarEvent":
-        text = _scalar(plain, _extent(starts, node.target), node.target.style())
-        return TagsProperty("text", [(_extent(starts, node), text)]) if text.word.tag == property_tag(value) else None
-    children = node.target.inner
-    if not isinstance(value, list) or node.target.kind != "SequenceStartEvent" or len(value) != len(children):
+    nodes, values = ([node], [value]) if is_text else (node.target.inner, value)
+    if len(nodes) != len(values):
         return None
-    elements: list[tuple[Extent, Scalar | None]] = []
-    for child, element in zip(children, value, strict=True):
-        scalar = None
-        if isinstance(element, str):
-            scalar = _scalar(plain, _extent(starts, child.target), child.target.style())
-            if scalar.word.tag != property_tag(element):
-                return None
-        elements.append((_extent(starts, child), scalar))
-    return TagsProperty("flow" if node.target.style() == "[" else "block", elements)
-
-
-def _extent(starts: list[int], node: YamlNode) -> Extent:
-    (first, start), (last, end) = node.start, node.end
-    return starts[first] + start, starts[last] + end
-
-
-def _scalar(plain: str, extent: Extent, style: str) -> Scalar:
-    """Return a scalar with its word, which is its whole text."""
-    start = _NODE_PROPERTIES.match(plain, *extent).end()  # type: ignore[union-attr] # matches anything
-    first, last = start, extent[1]
-    if style in ("|", ">"):
-        first = plain.find("\n", *extent) + 1 or last
-    elif style:
-        first, last = start + 1, last - 1
-    text, places = _decoded(plain, first, last, style)
-    tag = property_tag(text)
-    at = text.find(tag)
-    return Scalar((start, extent[1]), style, Word((places[at], places[at + len(tag)]), tag))
-
-
-def _decoded(plain: str, first: int, last: int, style: str) -> tuple[str, list[int]]:
-    """Return a scalar's text, line ends unchanged, with the offset of each character and of the end."""
-    if style not in ("'", '"'):
-        return plain[first:last], list(range(first, last + 1))
-    characters: list[str] = []
-    places: list[int] = []
-    for piece in (_PIECE if style == '"' else _SINGLE_PIECE).finditer(plain, first, last):
-        written = piece[0]
-        if written.startswith("\\") and style == '"':
-            if written[1] == "\n":
-                continue
-            code = written[2:]
-            characters.append(chr(int(code, 16)) if code else _ESCAPES.get(written[1], written[1]))
-        else:
-            characters.append(written[0])
-        places.append(piece.start())
-    return "".join(characters), [*places, last]
+    elements: list[Element] = []
+    for child, said in zip(nodes, values, strict=True):
+        scalar = yaml.scalar(child.target) if isinstance(said, str) and child.target.kind == "ScalarEvent" else None
+        tag = property_tag(scalar.text) if scalar else ""
+        if isinstance(said, str) and tag != property_tag(said):
+            return None
+        at = scalar.text.find(tag) if scalar else 0
+        name = (scalar.places[at], scalar.places[at + len(tag)]) if scalar else (0, 0)
+        elements.append(Element(yaml.extent(child), scalar, tag, name))
+    return TagsProperty("text" if is_text else "flow" if node.target.style() == "[" else "block", elements)
 
 
 _SPACE = re.compile(r"\s")
@@ -182,7 +107,7 @@ def tag_spans(text: str) -> list[TagSpan]:
     plain = to_plain(text)
     frontmatter = parse_frontmatter(plain)
     tags = tags_property(plain, frontmatter)
-    top = {word.name: word.tag for word in tags.words() if word.tag} if tags else {}
+    top = {each.name: each.tag for each in tags.elements if each.tag} if tags else {}
     found = [(start, end, tag) for (start, end), tag in top.items()]
     found += [(start, end, plain[start:end]) for start, end in _inline_tags(plain, frontmatter.end)]
     offsets = FileOffsets(text, plain)
@@ -226,7 +151,7 @@ def rename_tag(text: str, old: str, new: str) -> str:
     frontmatter = parse_frontmatter(plain)
     tags = tags_property(plain, frontmatter)
     edits = _property_edits(plain, tags, old, new) if tags else {}
-    before = {word.tag for word in tags.words() if word.tag} if tags else set()
+    before = {each.tag for each in tags.elements if each.tag} if tags else set()
     for start, end in _inline_tags(plain, frontmatter.end):
         tag = plain[start:end]
         before.add(tag)
@@ -262,25 +187,24 @@ def _inline_tags(plain: str, top: int) -> Iterator[Extent]:
 
 
 def _property_edits(plain: str, tags: TagsProperty, old: str, new: str) -> dict[Extent, str]:
-    words = list(tags.words())
-    kept = {word.tag.casefold() for word in words if word.tag and renamed_tag(word.tag, old, new) == word.tag}
+    kept = {each.tag.casefold() for each in tags.elements if each.tag and renamed_tag(each.tag, old, new) == each.tag}
     edits: dict[Extent, str] = {}
     dropped: list[int] = []  # numbers of elements
-    for element, (_, scalar) in enumerate(tags.elements):
-        word = scalar.word if scalar else None
-        if scalar is None or word is None or not word.tag or (name := renamed_tag(word.tag, old, new)) == word.tag:
+    for number, (_, scalar, tag, place) in enumerate(tags.elements):
+        if scalar is None or not tag or (name := renamed_tag(tag, old, new)) == tag:
             continue
         if name.casefold() in kept:
-            dropped.append(element)
+            dropped.append(number)
             continue
         kept.add(name.casefold())
-        edits[word.name] = name
+        edits[place] = name
         if not scalar.style:
-            source = apply_replacements(plain, [Replacement(*word.name, name)], *scalar.extent)
+            extent = scalar.start, scalar.end
+            source = apply_replacements(plain, [Replacement(*place, name)], *extent)
             if not _is_plain(source):
-                del edits[word.name]
-                edits[scalar.extent] = _quoted(source)
-    extents = [extent for extent, _ in tags.elements]
+                del edits[place]
+                edits[extent] = _quoted(source)
+    extents = [each.extent for each in tags.elements]
     if tags.form == "flow":
         edits |= dict.fromkeys(_joined(extents, dropped), "")
     elif tags.form == "block":

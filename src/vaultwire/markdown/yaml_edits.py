@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.property_values import PropertyEditError, block_text, one_line, same_value, written_name
-from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue, YamlNode, read_tree, read_yaml
+from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue, read_yaml
+from vaultwire.markdown.yaml_tree import YamlNode, read_tree
 
 # Which items of a list are those of another one that it shall become. It compares values and knows no text.
 

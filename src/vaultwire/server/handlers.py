@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from vaultwire.server.workers import Task
     from vaultwire.toolkit.catalog import Toolset
     from vaultwire.trust.policy import Policy
-    from vaultwire.vault.index.port import OnChange
+    from vaultwire.vault.index.freshness import OnChange
     from vaultwire.vault.vault import Vault
 
 TOOLS_PER_PAGE = 100  # more than there are

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Peer
     from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.vault.caller import Caller
-    from vaultwire.vault.index.port import OnChange
+    from vaultwire.vault.index.freshness import OnChange
     from vaultwire.vault.vault import Vault
 
 # The arguments with the vault's name, where there are several, and with numbers of changes.

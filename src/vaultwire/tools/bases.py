@@ -35,7 +35,7 @@ from vaultwire.vault.editing.revising import GivenProperty
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.listed import ItemKeys, Listed
 from vaultwire.vault.plans.creating import NewNote
-from vaultwire.vault.value_types import Progress
+from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 # The usual text has so many bytes for each token.
@@ -348,10 +348,13 @@ def create_note_in_view(
     given += to_given(properties or {})
     text = vault.revising.with_properties(content, given, progress) if given else content
     path = name if "/" in name or new_note.folder is None else f"{new_note.folder}/{name}"
-    made = vault.making.create(NewNote(path, text, template, "", "number"), progress, dry_run=dry_run)
-    why = [] if dry_run else vault.bases.explain(BaseSource(base, block), view, made.path, progress=progress).dropped_by
-    missing = f". It is not in the view: {'; '.join(why)}" if why else ""
-    return made_outcome(made, f"created {made.path}{missing}")
+
+    def missing(path: VaultPath, text: str) -> list[str]:
+        why = vault.bases.missing_from(BaseSource(base, block), view, path, text, progress)
+        return [f"The new note is not in the view: {'; '.join(why)}."] if why else []
+
+    made = vault.making.create(NewNote(path, text, template, "", "number"), progress, dry_run=dry_run, remarks=missing)
+    return made_outcome(made, f"created {made.path}")
 
 
 @tool(title="Edit base", category="bases", listed="named", destructive=True)

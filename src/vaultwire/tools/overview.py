@@ -26,7 +26,7 @@ from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.guides import NAMES
 from vaultwire.vault.insights.similar import SimilarNotes, SimilarTags
-from vaultwire.vault.links.checks import KINDS
+from vaultwire.vault.links.faults import KINDS
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.settings.obsidian_settings import ADJECTIVES, is_set, notes_of
 from vaultwire.vault.value_types import Progress, PropertyUse, TagCount, ValueUse

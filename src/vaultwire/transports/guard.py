@@ -551,12 +551,13 @@ def _below_root(scope: Scope) -> Scope:
     return {**scope, "path": path, "raw_path": raw}
 
 
-async def _answer_nothing(scope: Scope, _receive: Receive, _send: Send) -> None:
+async def answer_nothing(scope: Scope, _receive: Receive, _send: Send) -> None:
+    """Say that there is nothing at this path. Raises Refusal."""
     raise Refusal(404, "Not found", f"There is nothing at {scope['path'][:200]}")
 
 
 # Where there is no door.
-_NOWHERE = Door("", "", _answer_nothing, sys.maxsize)
+_NOWHERE = Door("", "", answer_nothing, sys.maxsize)
 
 
 def _is_address(name: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.search.filters import NoteFilter
 from vaultwire.vault.search.languages import LANGUAGES, Language
 from vaultwire.vault.search.note_parts import searchable_name

@@ -19,7 +19,7 @@ from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, is_base, is_canvas, is_note, lies_in
 from vaultwire.vault.errors import CANNOT_SHOW, NOT_INSTALLED, TOO_LARGE, Stopped, VaultError
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.media_types import kind_of

@@ -11,17 +11,9 @@ from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_base, is_canvas, is_note, parse_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
-from vaultwire.vault.index.port import Index
-from vaultwire.vault.links.checks import (
-    BASE_PROBLEM,
-    BROKEN_BASE,
-    EMPTY_VIEW,
-    UNREADABLE,
-    Checked,
-    Checks,
-    Finding,
-    Suspects,
-)
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.links.checks import Checked, Checks, Suspects
+from vaultwire.vault.links.faults import BASE_PROBLEM, BROKEN_BASE, EMPTY_VIEW, UNREADABLE, Finding
 from vaultwire.vault.links.note_lookup import locate, locate_folder
 from vaultwire.vault.value_types import Progress, VaultPath
 

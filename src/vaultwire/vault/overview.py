@@ -180,7 +180,7 @@ class Overview:
         words = fold(name).split()
         place = locate_folder(self._files, folder)
         either = AnyOf((NameEndsWith(BASE_SUFFIX), NameEndsWith(CANVAS_SUFFIX)))
-        paths = (file.path for file in self._index.rows.find(either, progress))
+        paths = (file.path for file in self._index.rows(progress).find(either, progress))
         return [
             path
             for path in paths
@@ -229,7 +229,7 @@ class Overview:
         Folders without any file are not in it. Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
         """
         place = locate_folder(self._files, folder)
-        return folder_tree(self._index.survey.folders(place, progress), place or "", depth, limit)
+        return folder_tree(self._index.folders(place, progress), place or "", depth, limit)
 
     def columns(
         self, paths: Iterable[VaultPath], names: Sequence[str], progress: Progress = NO_PROGRESS
@@ -271,12 +271,12 @@ class Overview:
         from vaultwire.vault.insights import similar  # noqa: PLC0415 - rarely needed
 
         place = locate_folder(self._files, folder)
-        stats = self._index.survey.notes(place, progress)
+        stats = self._index.stats_of_notes(place, progress)
         alike = similar.similar_content(self._files, stats, self._bench.sketches, progress) if by_text else []
         if not by_name:
             return listed(alike)
         shown = {stat.path for stat in stats}
-        same = [[stat for stat in each if stat.path in shown] for each in self._index.survey.same_content(progress)]
+        same = [[stat for stat in each if stat.path in shown] for each in self._index.same_content(progress)]
         found = similar.same_content(group for group in same if len(group) > 1)
         known = [{*group.notes} for group in found]
         alike = [group for group in alike if not any({*group.notes} <= notes for notes in known)]

@@ -18,15 +18,17 @@ from vaultwire.vault.disk.files import FileBytes
 from vaultwire.vault.disk.paths import is_note, parse_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.index.port import OnChange
-from vaultwire.vault.links.link_resolver import backlinks, links_lost, outgoing_links
+from vaultwire.vault.index.freshness import OnChange
 from vaultwire.vault.links.note_lookup import (
+    backlinks,
     find_attachment,
+    links_lost,
     locate,
     locate_canvas,
     locate_file,
     locate_folder,
     locate_readable,
+    outgoing_links,
     subpath_of,
 )
 from vaultwire.vault.links.sections import line_count, line_span, parse_structure, section_span
@@ -58,7 +60,8 @@ if TYPE_CHECKING:
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Writing
     from vaultwire.vault.holding.holding import Holding
-    from vaultwire.vault.links.checks import Checked, Finding
+    from vaultwire.vault.links.checks import Checked
+    from vaultwire.vault.links.faults import Finding
 
 # A search that finds so many notes needs no help.
 _FEW = 20

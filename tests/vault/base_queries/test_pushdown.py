@@ -176,9 +176,10 @@ def _plan(tmp_path: Path, filters: str, formulas: str = "{}") -> Plan:
     files = Files(str(write_vault(tmp_path, _VAULT)), MAX_NOTE_BYTES)
     index = open_index(files, None)
     base = read_base(f"filters: {filters}\nformulas: {formulas}")
-    host = VaultHost(index, index.rows, files, {}, NO_PROGRESS)
-    query = ViewQuery(index.rows, host, base, find_view(base, ""), this="A.md", now=datetime.now().astimezone())
-    return narrowed(query.filter, OneProperty(query, index.rows, NO_PROGRESS))
+    rows = index.rows(NO_PROGRESS)
+    host = VaultHost(index, rows, files, {}, NO_PROGRESS)
+    query = ViewQuery(rows, host, base, find_view(base, ""), this="A.md", now=datetime.now().astimezone())
+    return narrowed(query.filter, OneProperty(query, rows, NO_PROGRESS))
 
 
 @pytest.mark.parametrize(

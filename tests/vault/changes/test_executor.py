@@ -37,8 +37,8 @@ from vaultwire.vault.errors import (
     Stopped,
     VaultError,
 )
-from vaultwire.vault.index.store.index_folder import IndexFolder
-from vaultwire.vault.index.store.stored_index import StoredIndex
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.index.index_folder import IndexFolder
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, VaultPath
 from vaultwire.vault.visibility.excludes import CachedExcludes, Excludes
@@ -446,7 +446,7 @@ def test_trouble_of_the_index_fails_no_change_and_is_over_with_its_cause(root: P
             raise trouble[0]
         return kept.get()
 
-    index = StoredIndex(files, IndexFolder(files.root, None, open_text=MemoryText), excludes)
+    index = Index(files, IndexFolder(files.root, None, open_text=MemoryText), excludes)
     vault = vault_over(files, index, CachedSettings(files.root))
     assert vault.search("apple", "", 0, 9).total == 0
     for error in (OSError(errno.EIO, "Input/output error"), RuntimeError("a mistake of the index")):

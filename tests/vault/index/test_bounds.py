@@ -22,12 +22,12 @@ from vaultwire.markdown.link_spans import link_spans
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.tag_spans import tag_spans
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.index.store import updater
-from vaultwire.vault.index.store.catalog import KnownFile, Record
-from vaultwire.vault.index.store.note_reader import read_fields, read_note
-from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.tokenizer import NgramFilter
-from vaultwire.vault.index.store.updater import ChangedFiles
+from vaultwire.vault.index import updater
+from vaultwire.vault.index.catalog import KnownFile, Record
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.index.note_reader import read_fields, read_note
+from vaultwire.vault.index.tokenizer import NgramFilter
+from vaultwire.vault.index.updater import ChangedFiles
 from vaultwire.vault.links.sections import parse_structure, section_span
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, VaultPath
@@ -46,7 +46,7 @@ LARGE_MEGABYTES = 300
 HANG_SECONDS = 90
 
 
-def total(index: StoredIndex, query: str) -> int:
+def total(index: Index, query: str) -> int:
     return index.search(parse_query(query), None, 0, 9, NO_PROGRESS).total
 
 

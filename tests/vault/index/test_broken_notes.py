@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.stores import BACKENDS, Backend, answers, answers_of_new, difference, open_stored
-from vaultwire.vault.index.store.stored_index import StoredIndex
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS
 
@@ -30,7 +30,7 @@ BROKEN = {
 }
 
 
-def total(index: StoredIndex, query: str) -> int:
+def total(index: Index, query: str) -> int:
     return index.search(parse_query(query), None, 0, 99, NO_PROGRESS).total
 
 

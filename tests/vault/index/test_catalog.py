@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.stores import open_stored
-from vaultwire.vault.index.store import catalog_queries, summaries
-from vaultwire.vault.index.store.catalog import INDEXES, UNREAD, Catalog, Facts, Record
-from vaultwire.vault.index.store.catalog_queries import NoteNames
-from vaultwire.vault.index.store.updater import must_be_read
+from vaultwire.vault.index import catalog_queries, summaries
+from vaultwire.vault.index.catalog import INDEXES, UNREAD, Catalog, Facts, Record
+from vaultwire.vault.index.catalog_queries import NoteNames
+from vaultwire.vault.index.updater import must_be_read
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter
 from vaultwire.vault.search.note_parts import is_searchable
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, VaultPath

@@ -18,10 +18,10 @@ from support import stores
 from support.memory_text import MemoryText
 from support.stores import BACKENDS, Backend, difference, open_stored
 from support.vaults import write_vault
-from vaultwire.vault.index.store import updater
-from vaultwire.vault.index.store.catalog import INDEXES
-from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.text_index import BrokenTextIndexError, TextIndex
+from vaultwire.vault.index import updater
+from vaultwire.vault.index.catalog import INDEXES
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.index.text_index import BrokenTextIndexError, TextIndex
 
 QUERIES = ["red", "-red", "#late", "'red apple' OR pear", "本語"]
 KEEPING = [backend for backend in BACKENDS if backend.__name__ != "MemoryText"]
@@ -41,7 +41,7 @@ def root(tmp_path: Path) -> Path:
     return write_vault(tmp_path / "vault", f"{notes}=== Café.md\n日本語 crème\n=== p.png\nx\n")
 
 
-def answers(index: StoredIndex) -> dict[str, Any]:
+def answers(index: Index) -> dict[str, Any]:
     return stores.answers(index, QUERIES)
 
 

@@ -16,7 +16,7 @@ from support.memory_text import MemoryText
 from support.stores import BACKENDS, QUERIES, Backend, answers, answers_of_new, difference, open_stored
 from support.vaults import write_vault
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store import tokenizer
+from vaultwire.vault.index import tokenizer
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS
 

@@ -13,9 +13,9 @@ import pytest
 from support.stores import open_stored
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store.search_plan import BODY, HAS_ENCODED, KIND
-from vaultwire.vault.index.store.text_index import TextIndex, to_fields
-from vaultwire.vault.index.store.tokenizer import NgramFilter, without_encoded
+from vaultwire.vault.index.search_plan import BODY, HAS_ENCODED, KIND
+from vaultwire.vault.index.text_index import TextIndex, to_fields
+from vaultwire.vault.index.tokenizer import NgramFilter, without_encoded
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.note_parts import searchable_text
 from vaultwire.vault.search.query import parse_query

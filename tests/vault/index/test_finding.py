@@ -20,11 +20,10 @@ from vaultwire.vault.days import Days, parse_days
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.port import Index
-from vaultwire.vault.index.store.index_folder import IndexFolder
-from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.text_index import TextIndex
-from vaultwire.vault.links.suggestions import FuzzyNames, edit_distance
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.index.index_folder import IndexFolder
+from vaultwire.vault.index.text_index import TextIndex
+from vaultwire.vault.links.likeness import FuzzyNames, edit_distance
 from vaultwire.vault.search.filters import (
     Condition,
     NoteFilter,
@@ -88,9 +87,9 @@ tags: outdoor
 """
 
 
-def open_over(root: Path, backend: Callable[[str | None], TextIndex] = MemoryText) -> StoredIndex:
+def open_over(root: Path, backend: Callable[[str | None], TextIndex] = MemoryText) -> Index:
     files = Files(str(root), 10_000)
-    return StoredIndex(files, IndexFolder(files.root, None, open_text=backend), lambda: Excludes(("Hidden/",)))
+    return Index(files, IndexFolder(files.root, None, open_text=backend), lambda: Excludes(("Hidden/",)))
 
 
 @pytest.fixture(params=BACKENDS, ids=lambda backend: str(backend.__name__))

@@ -18,17 +18,11 @@ from support.vaults import vault_over, write_vault
 from vaultwire.tools.search import search_notes
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import Stopped
-from vaultwire.vault.index.store import catalog_queries, freshness, updater
-from vaultwire.vault.index.store.index_folder import IndexFolder
-from vaultwire.vault.index.store.search_plan import BODY, AnyWord
-from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.text_index import (
-    VALUE_FIELDS,
-    WORD_FIELDS,
-    BrokenTextIndexError,
-    TextDocument,
-    TextIndex,
-)
+from vaultwire.vault.index import catalog_queries, freshness, updater
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.index.index_folder import IndexFolder
+from vaultwire.vault.index.search_plan import BODY, AnyWord
+from vaultwire.vault.index.text_index import VALUE_FIELDS, WORD_FIELDS, BrokenTextIndexError, TextDocument, TextIndex
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import NO_PROGRESS, Found, IndexedSoFar, NoProgress
@@ -60,11 +54,11 @@ def root(tmp_path: Path) -> Path:
     return write_vault(tmp_path / "vault", notes)
 
 
-def search(index: StoredIndex, query: str) -> Found:
+def search(index: Index, query: str) -> Found:
     return index.search(parse_query(query), None, 0, 999, NO_PROGRESS)
 
 
-def search_whole(index: StoredIndex, query: str) -> Found:
+def search_whole(index: Index, query: str) -> Found:
     """Search once the text index has all notes. A thread of the watch loop builds it."""
     until = time.monotonic() + PATIENCE
     while True:
@@ -213,7 +207,7 @@ class Building:
     def __init__(self, root: Path, cache: Path, held: str, at: int) -> None:
         self.files = HeldFiles(str(root), held, at)
         excludes = Excludes()
-        self.index = StoredIndex(self.files, IndexFolder(self.files.root, str(cache)), lambda: excludes)
+        self.index = Index(self.files, IndexFolder(self.files.root, str(cache)), lambda: excludes)
         self.is_ready = threading.Event()
         self._thread = threading.Thread(target=self.index.run_watch_loop, args=(lambda *_: self.is_ready.set(),))
         self._thread.start()

@@ -14,8 +14,8 @@ import pytest
 from support.stores import answers, answers_of_new, difference, open_stored
 from support.vaults import write_vault
 from vaultwire.vault.errors import VAULT_NOT_FOUND, VaultError
-from vaultwire.vault.index.port import OnChange
-from vaultwire.vault.index.store.stored_index import StoredIndex
+from vaultwire.vault.index.freshness import OnChange
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
@@ -31,7 +31,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def watched(root: Path, tmp_path: Path) -> Iterator[tuple[Vault, StoredIndex]]:
+def watched(root: Path, tmp_path: Path) -> Iterator[tuple[Vault, Index]]:
     vault, index, _ = open_stored(root, tmp_path / "cache")
     with watching(vault):
         yield vault, index
@@ -49,7 +49,7 @@ def watching(vault: Vault, on_change: OnChange | None = None) -> Iterator[None]:
         assert not thread.is_alive()
 
 
-def total(index: StoredIndex, query: str) -> int:
+def total(index: Index, query: str) -> int:
     return index.search(parse_query(query), None, 0, 9, NO_PROGRESS).total
 
 
@@ -81,7 +81,7 @@ CHANGES: list[tuple[Callable[[Path], object], str, int]] = [
 
 @pytest.mark.parametrize(("change", "query", "expected"), CHANGES, ids=range(len(CHANGES)))
 def test_what_another_program_does_is_seen_soon(
-    watched: tuple[Vault, StoredIndex], root: Path, change: Callable[[Path], object], query: str, expected: int
+    watched: tuple[Vault, Index], root: Path, change: Callable[[Path], object], query: str, expected: int
 ) -> None:
     _, index = watched
     assert total(index, "red") == 9
@@ -91,14 +91,14 @@ def test_what_another_program_does_is_seen_soon(
         assert time.monotonic() < until
 
 
-def is_true(index: StoredIndex, root: Path, query: str, expected: int) -> bool:
+def is_true(index: Index, root: Path, query: str, expected: int) -> bool:
     """Tell whether the index has seen the change; of thousands of notes one answer has to do."""
     if total(index, query) != expected:
         return False
     return expected > 99 or difference(answers(index, QUERIES), answers_of_new(root, QUERIES)) == {}
 
 
-def test_what_this_program_writes_is_seen_at_once(watched: tuple[Vault, StoredIndex]) -> None:
+def test_what_this_program_writes_is_seen_at_once(watched: tuple[Vault, Index]) -> None:
     vault, index = watched
     for number in range(20):
         vault.writing.write(f"new{number}.md", f"pear{number}", "create")
@@ -121,7 +121,7 @@ def test_the_whole_vault_is_reported_as_changed_as_soon_as_the_index_is_up_to_da
 
 
 def test_a_vault_that_is_gone_for_a_while_is_said_to_be_and_then_seen_again(
-    watched: tuple[Vault, StoredIndex], root: Path
+    watched: tuple[Vault, Index], root: Path
 ) -> None:
     _, index = watched
     assert total(index, "red") == 9

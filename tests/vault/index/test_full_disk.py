@@ -65,7 +65,7 @@ def test_an_index_that_cannot_be_written_costs_no_answer(tmp_path: Path, *, is_w
 
 WRITER = """
 import resource, sys
-from vaultwire.vault.index.store.text_index import BrokenTextIndexError, TextDocument, TextIndex
+from vaultwire.vault.index.text_index import BrokenTextIndexError, TextDocument, TextIndex
 text = TextIndex(sys.argv[1])
 assert text.start_writing()
 text.put(TextDocument(1, {"body": "red apple"}, {}), is_new=True)

@@ -16,10 +16,9 @@ from support.memory_text import MemoryText
 from support.vaults import write_vault
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import Stopped
-from vaultwire.vault.index.port import Index
-from vaultwire.vault.index.store.index_folder import IndexFolder
-from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.text_index import TextIndex
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.index.index_folder import IndexFolder
+from vaultwire.vault.index.text_index import TextIndex
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS, Found, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
@@ -54,9 +53,9 @@ def open_index(request: pytest.FixtureRequest) -> Callable[[Path], Index]:
     """Return what opens this backend over a folder."""
     backend: Callable[[str | None], TextIndex] = request.param
 
-    def open_over(root: Path) -> StoredIndex:
+    def open_over(root: Path) -> Index:
         files = Files(str(root), MAX_BYTES)
-        return StoredIndex(files, IndexFolder(files.root, None, open_text=backend), Excludes)
+        return Index(files, IndexFolder(files.root, None, open_text=backend), Excludes)
 
     return open_over
 
@@ -380,7 +379,7 @@ def test_searches_look_into_the_cards_of_canvases(
     boards: Path, open_index: Callable[[Path], Index], query: str, found: list[str]
 ) -> None:
     index = open_index(boards)
-    assert isinstance(index, StoredIndex)
+    assert isinstance(index, Index)
     for _ in range(2):  # by the files themselves, then by the text index
         result = search(index, query)
         assert sorted(paths(result)) == sorted(found)
@@ -390,7 +389,7 @@ def test_searches_look_into_the_cards_of_canvases(
 
 def test_a_card_is_shown_on_its_line_of_the_canvas(boards: Path, open_index: Callable[[Path], Index]) -> None:
     index = open_index(boards)
-    assert isinstance(index, StoredIndex)
+    assert isinstance(index, Index)
     for _ in range(2):
         (hit,) = search(index, "boil OR kitchen").hits
         assert hit.lines == [(3, "Plum jam - [ ] boil #sweet [[Garden]]"), (4, "Kitchen shelf")]
@@ -414,7 +413,7 @@ def test_a_canvas_that_changes_goes_or_cannot_be_read_is_noticed(
     boards: Path, open_index: Callable[[Path], Index]
 ) -> None:
     index = open_index(boards)
-    assert isinstance(index, StoredIndex)
+    assert isinstance(index, Index)
     assert paths(search(index, "kitchen")) == ["Boards/Jam session.canvas"]
     assert index._fresh._updater.flush()
     jam, flat = boards / "Boards/Jam session.canvas", boards / "Boards/Flat.canvas"

@@ -17,10 +17,10 @@ from support.vaults import vault_over, write_vault
 from vaultwire.tools.search import search_notes
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import Stopped
-from vaultwire.vault.index.store import freshness, updater
-from vaultwire.vault.index.store.freshness import QueuedChanges
-from vaultwire.vault.index.store.index_folder import IndexFolder
-from vaultwire.vault.index.store.stored_index import StoredIndex
+from vaultwire.vault.index import freshness, updater
+from vaultwire.vault.index.freshness import QueuedChanges
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.index.index_folder import IndexFolder
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import NO_PROGRESS, Found, NoProgress, VaultPath
@@ -71,15 +71,15 @@ def files(tmp_path: Path) -> ReadFiles:
 
 
 @pytest.fixture
-def index(files: ReadFiles, tmp_path: Path) -> StoredIndex:
+def index(files: ReadFiles, tmp_path: Path) -> Index:
     excludes = Excludes()
-    made = StoredIndex(files, IndexFolder(files.root, str(tmp_path / "cache")), lambda: excludes)
+    made = Index(files, IndexFolder(files.root, str(tmp_path / "cache")), lambda: excludes)
     search(made, "red")
     return made
 
 
 @pytest.fixture
-def watched(files: ReadFiles, index: StoredIndex) -> Iterator[StoredIndex]:
+def watched(files: ReadFiles, index: Index) -> Iterator[Index]:
     is_ready = threading.Event()
     thread = threading.Thread(target=index.run_watch_loop, args=(lambda *_: is_ready.set(),))
     thread.start()
@@ -96,11 +96,11 @@ def change_all(files: ReadFiles) -> None:
         Path(files.root, path).write_text(f"green pear number{number}\n")
 
 
-def search(index: StoredIndex, query: str) -> Found:
+def search(index: Index, query: str) -> Found:
     return index.search(parse_query(query), None, 0, 999, NO_PROGRESS)
 
 
-def search_when_all_is_applied(index: StoredIndex, query: str) -> Found:
+def search_when_all_is_applied(index: Index, query: str) -> Found:
     """Search after the changes that the watch thread hears of, too, which may come after those that were queued here."""
     deadline = time.monotonic() + PATIENCE
     while True:
@@ -129,7 +129,7 @@ class StopsAt(NoProgress):
 # ---------------------------------------------------------------------- what is kept
 
 
-def test_what_was_applied_before_a_call_stopped_is_not_done_again(files: ReadFiles, index: StoredIndex) -> None:
+def test_what_was_applied_before_a_call_stopped_is_not_done_again(files: ReadFiles, index: Index) -> None:
     change_all(files)
     queue = QueuedChanges()
     queue.add(PATHS, ())
@@ -146,7 +146,7 @@ def test_what_was_applied_before_a_call_stopped_is_not_done_again(files: ReadFil
     assert not queue
 
 
-def test_a_folder_is_applied_in_parts_as_its_notes_are(files: ReadFiles, index: StoredIndex) -> None:
+def test_a_folder_is_applied_in_parts_as_its_notes_are(files: ReadFiles, index: Index) -> None:
     os.rename(Path(files.root, "sub"), Path(files.root, "new"))
     queue = QueuedChanges()
     queue.add((), ["sub", "new"])
@@ -160,7 +160,7 @@ def test_a_folder_is_applied_in_parts_as_its_notes_are(files: ReadFiles, index: 
     assert difference(answers(index, QUERIES), answers_of_new(Path(files.root), QUERIES)) == {}
 
 
-def test_what_was_added_again_meanwhile_is_checked_again(files: ReadFiles, index: StoredIndex) -> None:
+def test_what_was_added_again_meanwhile_is_checked_again(files: ReadFiles, index: Index) -> None:
     queue = QueuedChanges()
 
     class ChangesAgain(NoProgress):
@@ -181,7 +181,7 @@ def test_what_was_added_again_meanwhile_is_checked_again(files: ReadFiles, index
 # ---------------------------------------------------------------------- who need not wait
 
 
-def hold_in_the_middle(files: ReadFiles, index: StoredIndex) -> None:
+def hold_in_the_middle(files: ReadFiles, index: Index) -> None:
     files.held = PATHS[30]
     change_all(files)
     index.queue_changes(PATHS)
@@ -189,7 +189,7 @@ def hold_in_the_middle(files: ReadFiles, index: StoredIndex) -> None:
 
 
 def test_a_search_answers_while_changes_are_applied_and_says_that_some_are_missing(
-    files: ReadFiles, watched: StoredIndex
+    files: ReadFiles, watched: Index
 ) -> None:
     hold_in_the_middle(files, watched)
     found = search(watched, "file:00")
@@ -207,7 +207,7 @@ def test_a_search_answers_while_changes_are_applied_and_says_that_some_are_missi
     assert "changes_pending" not in search_notes(vault, NO_PROGRESS, "file:00").data
 
 
-def test_later_pages_of_such_a_search_say_so_too(files: ReadFiles, watched: StoredIndex) -> None:
+def test_later_pages_of_such_a_search_say_so_too(files: ReadFiles, watched: Index) -> None:
     hold_in_the_middle(files, watched)
     first = watched.search(parse_query("file:0"), None, 0, 2, NO_PROGRESS)
     files.may_go_on.set()
@@ -217,7 +217,7 @@ def test_later_pages_of_such_a_search_say_so_too(files: ReadFiles, watched: Stor
     assert search_when_all_is_applied(watched, "file:0").lacks_changes is False
 
 
-def test_an_index_that_is_not_watched_is_searched_whole(files: ReadFiles, index: StoredIndex) -> None:
+def test_an_index_that_is_not_watched_is_searched_whole(files: ReadFiles, index: Index) -> None:
     change_all(files)
     index.queue_changes(PATHS)
     found = search(index, "green")
@@ -228,7 +228,7 @@ def test_an_index_that_is_not_watched_is_searched_whole(files: ReadFiles, index:
 
 
 def test_nothing_is_applied_while_a_change_takes_its_steps_and_nobody_waits_for_it(
-    files: ReadFiles, watched: StoredIndex
+    files: ReadFiles, watched: Index
 ) -> None:
     files.reads.clear()
     with watched.hold_changes():
@@ -241,7 +241,7 @@ def test_nothing_is_applied_while_a_change_takes_its_steps_and_nobody_waits_for_
     assert search_when_applied(watched, "green").total == NOTES
 
 
-def test_changes_wait_until_the_last_of_several_holders_is_done(files: ReadFiles, index: StoredIndex) -> None:
+def test_changes_wait_until_the_last_of_several_holders_is_done(files: ReadFiles, index: Index) -> None:
     queue = QueuedChanges()
     change_all(files)
     with queue.held():
@@ -255,7 +255,7 @@ def test_changes_wait_until_the_last_of_several_holders_is_done(files: ReadFiles
 
 
 def test_after_lost_events_searches_need_not_wait_until_all_changes_are_applied(
-    files: ReadFiles, watched: StoredIndex
+    files: ReadFiles, watched: Index
 ) -> None:
     assert watched._fresh._watch is not None
     watched._fresh._watch._most = 0  # as if the kernel had dropped events
@@ -269,7 +269,7 @@ def test_after_lost_events_searches_need_not_wait_until_all_changes_are_applied(
     assert difference(answers(watched, QUERIES), answers_of_new(Path(files.root), QUERIES)) == {}
 
 
-def test_settings_that_exclude_the_same_notes_have_no_file_checked(files: ReadFiles, watched: StoredIndex) -> None:
+def test_settings_that_exclude_the_same_notes_have_no_file_checked(files: ReadFiles, watched: Index) -> None:
     checks: list[str] = []
     files.walked = checks.append
     Path(files.root, ".obsidian").mkdir()
@@ -282,7 +282,7 @@ def test_settings_that_exclude_the_same_notes_have_no_file_checked(files: ReadFi
     assert "" not in checks
 
 
-def search_when_applied(index: StoredIndex, query: str) -> Found:
+def search_when_applied(index: Index, query: str) -> Found:
     """Search after all changes are applied, for which lists wait. The watch reports what was written last a moment later."""
     until = time.monotonic() + PATIENCE
     while True:

@@ -10,18 +10,10 @@ from hypothesis import strategies as st
 
 from support.stores import BACKENDS, Backend, open_stored
 from support.vaults import write_vault
-from vaultwire.vault.index.store.search_plan import (
-    ABSENT_NGRAMS,
-    AllOf,
-    Boosted,
-    ExactValue,
-    NoneOf,
-    Vocabularies,
-    make_plan,
-)
-from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.index.store.tokenizer import NgramFilter
-from vaultwire.vault.index.store.vocabulary import Vocabulary
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.index.search_plan import ABSENT_NGRAMS, AllOf, Boosted, ExactValue, NoneOf, Vocabularies, make_plan
+from vaultwire.vault.index.tokenizer import NgramFilter
+from vaultwire.vault.index.vocabulary import Vocabulary
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 
@@ -125,5 +117,5 @@ def test_names_that_hold_it_come_first(backend: Backend, tmp_path: Path) -> None
     index.close()
 
 
-def found(index: StoredIndex, query: str) -> set[VaultPath | str]:
+def found(index: Index, query: str) -> set[VaultPath | str]:
     return {hit.path for hit in index.search(parse_query(query), None, 0, 99, NO_PROGRESS).hits}

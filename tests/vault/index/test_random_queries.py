@@ -13,7 +13,7 @@ from support.random_notes import NoteMaker
 from support.stores import open_stored
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store.stored_index import StoredIndex
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.search.matching import Match, Matcher
 from vaultwire.vault.search.note_parts import searchable_text
 from vaultwire.vault.search.query import Query, parse_query
@@ -78,7 +78,7 @@ def test_random_queries_find_what_looking_into_each_note_finds(tmp_path: Path) -
     assert all(asked.values()), asked
 
 
-def change_some(chance: random.Random, maker: NoteMaker, root: Path, paths: list[str], index: StoredIndex) -> None:
+def change_some(chance: random.Random, maker: NoteMaker, root: Path, paths: list[str], index: Index) -> None:
     for path in chance.sample(paths, CHANGED):
         if chance.random() < 0.2:
             (root / path).unlink(missing_ok=True)

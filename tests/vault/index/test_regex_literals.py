@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.vault.index.store.search_plan import MatchAll, Vocabularies, make_plan, required_literals
-from vaultwire.vault.index.store.tokenizer import NgramFilter
-from vaultwire.vault.index.store.vocabulary import Vocabulary
+from vaultwire.vault.index.search_plan import MatchAll, Vocabularies, make_plan, required_literals
+from vaultwire.vault.index.tokenizer import NgramFilter
+from vaultwire.vault.index.vocabulary import Vocabulary
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.search.terms import BadRegexError, Pattern, RegexBudget, RegexNeedle, check_regex
 from vaultwire.vault.search.text_forms import UNACCENTED, TextForms

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Hashable
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ _FILES = ["A.md", "All.base", "Sub/B.md", "Sub/Deep/C.md", "board.canvas", "pic.
 
 
 def _rows(root: Path) -> Rows:
-    return open_index(Files(str(write_vault(root, _VAULT)), MAX_NOTE_BYTES), None).rows
+    return open_index(Files(str(write_vault(root, _VAULT)), MAX_NOTE_BYTES), None).rows(NO_PROGRESS)
 
 
 @pytest.mark.parametrize(
@@ -130,14 +131,18 @@ def test_links_to_excluded_files_are_left_out(tmp_path: Path) -> None:
 
 
 def test_the_version_differs_after_each_change_and_only_then(tmp_path: Path) -> None:
-    rows = _rows(tmp_path)
-    first = rows.version(NO_PROGRESS)
-    assert rows.version(NO_PROGRESS) == first
+    index = open_index(Files(str(write_vault(tmp_path, _VAULT)), MAX_NOTE_BYTES), None)
+
+    def version() -> Hashable:
+        return index.rows(NO_PROGRESS).version(NO_PROGRESS)
+
+    first = version()
+    assert version() == first
     (tmp_path / "A.md").write_text("---\nStatus: shut\n---\n")
-    second = rows.version(NO_PROGRESS)
+    second = version()
     assert second != first
     os.utime(tmp_path / "Sub/B.md", (1, 1))
-    assert rows.version(NO_PROGRESS) != second
+    assert version() != second
 
 
 def test_the_time_of_creation_is_not_that_of_a_later_change(tmp_path: Path) -> None:

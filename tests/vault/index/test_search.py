@@ -14,10 +14,10 @@ from support.memory_text import MemoryText
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store.search_plan import Vocabularies, as_written, make_plan
-from vaultwire.vault.index.store.text_index import TextDocument, TextIndex, to_fields
-from vaultwire.vault.index.store.tokenizer import NgramFilter
-from vaultwire.vault.index.store.vocabulary import Vocabulary
+from vaultwire.vault.index.search_plan import Vocabularies, as_written, make_plan
+from vaultwire.vault.index.text_index import TextDocument, TextIndex, to_fields
+from vaultwire.vault.index.tokenizer import NgramFilter
+from vaultwire.vault.index.vocabulary import Vocabulary
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import Query, parse_query
 

@@ -16,8 +16,8 @@ from support.refusals import refusal
 from support.stores import BACKENDS, MAX_BYTES, Backend, open_stored
 from vaultwire.vault.disk.files import FileBytes, Files
 from vaultwire.vault.errors import CURSOR_EXPIRED, INVALID_ARGUMENTS, TIMEOUT, Stopped, VaultError
-from vaultwire.vault.index.store import searching
-from vaultwire.vault.index.store.stored_index import StoredIndex
+from vaultwire.vault.index import searching
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
@@ -199,7 +199,7 @@ class CountingFiles(Files):
 
 
 @pytest.fixture
-def counted(tmp_path: Path) -> tuple[Vault, StoredIndex, CountingFiles]:
+def counted(tmp_path: Path) -> tuple[Vault, Index, CountingFiles]:
     root = tmp_path / "vault"
     for number in range(600):
         path = root / f"{number:03}.md"
@@ -215,7 +215,7 @@ def counted(tmp_path: Path) -> tuple[Vault, StoredIndex, CountingFiles]:
 
 @pytest.mark.parametrize("query", ["match-case:Pear", "/P.*r/", "line:(apple match-case:Pear)"])
 def test_a_page_is_read_and_not_the_vault(
-    counted: tuple[Vault, StoredIndex, CountingFiles], query: str, monkeypatch: pytest.MonkeyPatch
+    counted: tuple[Vault, Index, CountingFiles], query: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault, _, files = counted
     monkeypatch.setattr(searching, "_COUNT_SECONDS", 0.0)
@@ -229,7 +229,7 @@ def test_a_page_is_read_and_not_the_vault(
 
 
 def test_the_next_page_goes_on_where_the_first_ended(
-    counted: tuple[Vault, StoredIndex, CountingFiles], monkeypatch: pytest.MonkeyPatch
+    counted: tuple[Vault, Index, CountingFiles], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault, _, files = counted
     monkeypatch.setattr(searching, "_COUNT_SECONDS", 0.0)
@@ -241,7 +241,7 @@ def test_the_next_page_goes_on_where_the_first_ended(
 
 
 def test_a_page_for_which_there_is_no_time_is_cut_and_the_next_ones_read_on(
-    counted: tuple[Vault, StoredIndex, CountingFiles], monkeypatch: pytest.MonkeyPatch
+    counted: tuple[Vault, Index, CountingFiles], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault, _, files = counted
     query = r"/\d{3}5/ OR /\b\w*99\b/"
@@ -265,9 +265,7 @@ def test_a_page_for_which_there_is_no_time_is_cut_and_the_next_ones_read_on(
     assert pages[-1].read_so_far is None
 
 
-def test_alternatives_of_a_pattern_are_looked_up(
-    counted: tuple[Vault, StoredIndex, CountingFiles], tmp_path: Path
-) -> None:
+def test_alternatives_of_a_pattern_are_looked_up(counted: tuple[Vault, Index, CountingFiles], tmp_path: Path) -> None:
     vault, _, files = counted
     for name, text in (("x", "a quince"), ("y", "two figs"), ("z", "fig leaf")):
         (tmp_path / "vault" / f"{name}.md").write_text(text)
@@ -297,7 +295,7 @@ def test_a_pattern_that_is_too_slow_for_a_later_note_does_not_take_a_full_page_a
 
 
 def test_a_search_that_was_stopped_is_taken_further_by_the_next_call(
-    counted: tuple[Vault, StoredIndex, CountingFiles],
+    counted: tuple[Vault, Index, CountingFiles],
 ) -> None:
     vault, _, files = counted
     progress = StopsAfter(500)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vaultwire.vault.index.store.search_plan import Planned, Vocabularies, make_plan
-from vaultwire.vault.index.store.tokenizer import NgramFilter
-from vaultwire.vault.index.store.vocabulary import Vocabulary
+from vaultwire.vault.index.search_plan import Planned, Vocabularies, make_plan
+from vaultwire.vault.index.tokenizer import NgramFilter
+from vaultwire.vault.index.vocabulary import Vocabulary
 from vaultwire.vault.search.query import parse_query
 
 

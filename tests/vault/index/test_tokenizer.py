@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultwire.vault.index.store.tokenizer import has_endless_piece, words_of
+from vaultwire.vault.index.tokenizer import has_endless_piece, words_of
 from vaultwire.vault.search.text_forms import fold_case
 
 CUTS = [

@@ -17,10 +17,10 @@ from support.stores import BACKENDS, MAX_BYTES, Backend, answers, answers_of_new
 from support.vaults import write_in_place, write_vault
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import Watch
-from vaultwire.vault.index.store import freshness, updater
-from vaultwire.vault.index.store.index_folder import IndexFolder
-from vaultwire.vault.index.store.search_plan import MatchAll
-from vaultwire.vault.index.store.stored_index import StoredIndex
+from vaultwire.vault.index import freshness, updater
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.index.index_folder import IndexFolder
+from vaultwire.vault.index.search_plan import MatchAll
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, NoteStat, VaultPath
@@ -35,7 +35,7 @@ def root(tmp_path: Path) -> Path:
     return write_vault(tmp_path / "vault", "".join(f"=== sub/{number}.md\nred apple\n" for number in range(9)))
 
 
-def total(index: StoredIndex, query: str) -> int:
+def total(index: Index, query: str) -> int:
     return index.search(parse_query(query), None, 0, 9, NO_PROGRESS).total
 
 
@@ -170,11 +170,11 @@ class SlowToCommit(MemoryText):
 
 
 @pytest.fixture
-def watched() -> Iterator[Callable[[StoredIndex], None]]:
+def watched() -> Iterator[Callable[[Index], None]]:
     """Runs an index's watch loop until the end of the test."""
-    running: list[tuple[StoredIndex, threading.Thread]] = []
+    running: list[tuple[Index, threading.Thread]] = []
 
-    def watch(index: StoredIndex) -> None:
+    def watch(index: Index) -> None:
         ready = threading.Event()
         thread = threading.Thread(target=index.run_watch_loop, args=(lambda *_: ready.set(),))
         running.append((index, thread))
@@ -198,7 +198,7 @@ class Opens(NoProgress):
         self._gate.set()
 
 
-def test_a_call_waits_while_another_applies_a_change(root: Path, watched: Callable[[StoredIndex], None]) -> None:
+def test_a_call_waits_while_another_applies_a_change(root: Path, watched: Callable[[Index], None]) -> None:
     begun, may_go = threading.Event(), threading.Event()
     files = Files(str(root), MAX_BYTES)
     kept = CachedExcludes(files.root, CachedSettings(files.root))
@@ -209,7 +209,7 @@ def test_a_call_waits_while_another_applies_a_change(root: Path, watched: Callab
             assert may_go.wait(PATIENCE)
         return kept.get()
 
-    index = StoredIndex(files, IndexFolder(files.root, None, open_text=MemoryText), excludes)
+    index = Index(files, IndexFolder(files.root, None, open_text=MemoryText), excludes)
     watched(index)
     assert total(index, "red") == 9
     index.queue_changes(["new.md"])
@@ -232,7 +232,7 @@ def checked_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("checked_often")
 def test_what_no_watch_hears_of_is_seen_when_all_files_are_looked_at_again(
-    root: Path, tmp_path: Path, watched: Callable[[StoredIndex], None]
+    root: Path, tmp_path: Path, watched: Callable[[Index], None]
 ) -> None:
     _, index, _ = open_stored(root, tmp_path / "cache")
     watched(index)
@@ -246,9 +246,7 @@ def test_what_no_watch_hears_of_is_seen_when_all_files_are_looked_at_again(
 
 
 @pytest.mark.usefixtures("checked_often")
-def test_nobody_waits_until_all_files_have_been_looked_at_again(
-    root: Path, watched: Callable[[StoredIndex], None]
-) -> None:
+def test_nobody_waits_until_all_files_have_been_looked_at_again(root: Path, watched: Callable[[Index], None]) -> None:
     is_checked, begun, may_go, gone_on = (threading.Event() for _ in range(4))
 
     class Slow(Files):
@@ -261,7 +259,7 @@ def test_nobody_waits_until_all_files_have_been_looked_at_again(
 
     files = Slow(str(root), MAX_BYTES)
     kept = CachedExcludes(files.root, CachedSettings(files.root))
-    index = StoredIndex(files, IndexFolder(files.root, None, open_text=MemoryText), kept.get)
+    index = Index(files, IndexFolder(files.root, None, open_text=MemoryText), kept.get)
     watched(index)
     assert total(index, "red") == 9
     is_checked.set()
@@ -277,7 +275,7 @@ def test_nobody_waits_until_all_files_have_been_looked_at_again(
 
 
 def test_what_is_written_while_the_text_index_commits_is_found_at_once_and_kept(
-    root: Path, watched: Callable[[StoredIndex], None]
+    root: Path, watched: Callable[[Index], None]
 ) -> None:
     made: list[SlowToCommit] = []
 

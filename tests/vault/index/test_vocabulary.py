@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.vault.index.store.search_plan import AnyOf, AnyWord, Boosted, Vocabularies, make_plan
-from vaultwire.vault.index.store.tokenizer import NgramFilter, words_of
-from vaultwire.vault.index.store.vocabulary import Vocabulary, stored_form
+from vaultwire.vault.index.search_plan import AnyOf, AnyWord, Boosted, Vocabularies, make_plan
+from vaultwire.vault.index.tokenizer import NgramFilter, words_of
+from vaultwire.vault.index.vocabulary import Vocabulary, stored_form
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.refusals import refused
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.errors import FILE_NOT_FOUND
-from vaultwire.vault.index.rows import FolderFiles
+from vaultwire.vault.index.summaries import FolderFiles
 from vaultwire.vault.insights.listing import Branch, folder_tree
 
 VAULT = """

@@ -8,7 +8,7 @@ from support.memory_text import MemoryText
 from support.stores import open_stored
 from support.vaults import open_vault, write_vault
 from vaultwire.trust.policy_rules import PathRules, Rule
-from vaultwire.vault.index.store.text_index import TextIndex
+from vaultwire.vault.index.text_index import TextIndex
 from vaultwire.vault.insights.similar import Related
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
@@ -98,7 +98,7 @@ def test_the_text_index_finds_the_words_that_looking_at_each_note_finds(tmp_path
     answers = []
     for opened in (TextIndex, MemoryText):
         index = open_stored(root, None, opened)[1]
-        answers.append(index.survey.shared_words(VaultPath("Bread.md"), text, NO_PROGRESS))
+        answers.append(index.shared_words(VaultPath("Bread.md"), text, NO_PROGRESS))
         index.close()
     assert answers[0] == answers[1]
     assert dict(answers[0].words)["levain"] == ["Rolls.md"]

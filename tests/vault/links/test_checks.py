@@ -13,7 +13,7 @@ from support.vaults import open_vault, write_vault
 from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.vault.disk.files import FileBytes, Files
 from vaultwire.vault.disk.paths import is_canvas, is_note
-from vaultwire.vault.links.checks import NOTE_CHECKS, Finding, note_check
+from vaultwire.vault.links.faults import NOTE_CHECKS, Finding, note_check
 from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.vault import Vault
 

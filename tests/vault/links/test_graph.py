@@ -21,10 +21,10 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import Stopped
-from vaultwire.vault.index.store import link_graph_builder
-from vaultwire.vault.index.store.catalog import Catalog, Record
-from vaultwire.vault.index.store.link_graph_builder import link_graph
-from vaultwire.vault.index.store.note_reader import to_facts
+from vaultwire.vault.index import link_graph_builder
+from vaultwire.vault.index.catalog import Catalog, Record
+from vaultwire.vault.index.link_graph_builder import link_graph
+from vaultwire.vault.index.note_reader import to_facts
 from vaultwire.vault.link_graph import PAIR_SHIFT, Direction, LinkGraph, Neighbour, Unresolved
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath

@@ -22,7 +22,7 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.changes.change import Move, Step
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_UTF8, NOTE_EXISTS, SECTION_NOT_FOUND
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.links.link_resolver import LinkResolver
 from vaultwire.vault.plans.composing import ExtractPlan, Leave, MergePlan, Part, plan_extract, plan_merge
 from vaultwire.vault.plans.context import PlanContext

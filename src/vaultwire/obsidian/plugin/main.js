@@ -499,6 +499,7 @@ var STATES = {
 var UNDOABLE = ["made", "undone in part", "accepted", "accepted as edited"];
 var KINDS = { change: "change", held: "proposal", diff: "proposal" };
 var HUNK_STATES = { made: "", waiting: "", kept: "kept", undone: "undone" };
+var WORDS = { keep: "Keep", unkeep: "Keep no more", undo: "Undo", accept: "Accept", refuse: "Refuse", move_back: "Move it back" };
 var Card = class {
   // why the last decision was not carried out
   constructor(item, desk) {
@@ -599,6 +600,7 @@ var Card = class {
     if (!this.detail) return "It is still being read.";
     if (isWaiting(this.item)) {
       if (wants === "no") return this.decide("refuse");
+      if (part.file !== void 0 && this.actions(part).includes("accept")) return this.decide("accept", part);
       return this.isUnseen() ? "Show the difference of what you have edited first." : this.decide("accept");
     }
     const action = wants === "yes" ? "keep" : "undo";
@@ -629,15 +631,22 @@ var Card = class {
     const texts = [...this.editors].flatMap(([file, editor]) => editor.edited === null ? [] : [[String(file), editor.edited]]);
     return Object.fromEntries(texts);
   }
-  // What can be done with the item, a file or a hunk of a change that was made.
+  // What can be done with a file or a hunk of what waits; with the item, a file or a hunk of a change that was made.
   actions({ file, hunk }) {
     const { item, detail } = this;
-    if (!detail || isWaiting(item) || !UNDOABLE.includes(item.state)) return [];
+    if (detail && isWaiting(item)) return this.canAcceptPart(detail, file) ? ["accept"] : [];
+    if (!detail || !UNDOABLE.includes(item.state)) return [];
     const hunks = detail.files.find((each) => each.index === file)?.hunks ?? [];
     const state = hunk === void 0 ? "" : hunks.find((each) => each.index === hunk)?.state ?? "";
     if (state === "undone") return [];
     const isKept = hunk === void 0 ? file === void 0 ? item.is_reviewed : hunks.length > 0 && hunks.every((each) => each.state !== "made") : state === "kept";
     return [...isKept ? [] : ["keep"], ...detail.can_undo ? ["undo"] : []];
+  }
+  // Links follow a move, and an undo is one change: such a proposal is accepted as a whole. What is edited is one text.
+  canAcceptPart({ files }, index) {
+    const file = files.find((each) => each.index === index);
+    const moves = files.filter(({ action }) => action === "move").length;
+    return this.item.kind === "held" && !this.item.undoes.length && (moves === 0 || moves === files.length) && file !== void 0 && !file.now && !this.isEditing;
   }
   decide(action, part = {}) {
     const choice = { id: this.item.id, action, ...part };
@@ -670,6 +679,7 @@ var Card = class {
     this.body.empty();
     if (this.item.reason) this.body.createDiv({ cls: "vaultwire-told", text: `Reason: ${this.item.reason}` });
     if (detail.conflict) this.body.createDiv({ cls: "vaultwire-notice", text: detail.conflict });
+    if (detail.way_back) this.offerWayBack(detail.way_back);
     if (this.failure) this.body.createDiv({ cls: "vaultwire-notice", text: this.failure });
     if (!isWaiting(this.item) && detail.blocked_by.length) {
       this.body.createDiv({ cls: "vaultwire-told", text: `To be undone first, as it depends on this: ${detail.blocked_by.join(", ")}` });
@@ -684,11 +694,16 @@ var Card = class {
     if (focused.isConnected) focused.focus();
     else this.focusKey(key);
   }
+  offerWayBack(path2) {
+    const words = "You can move the note back: all links follow, and what was written since stays. ";
+    const notice = this.body.createDiv({ cls: "vaultwire-told", text: words });
+    this.button(notice, `Move it back to ${path2}`, "item:back", this.item.summary, () => void this.decide("move_back"));
+  }
   showFile(file) {
     const section = this.body.createEl("section", { attr: { "aria-label": nameOf(file), "data-file": String(file.index) } });
     const head = showHead(section, file);
     const part = { file: file.index };
-    if ((this.detail?.files.length ?? 0) > 1 && !isWaiting(this.item)) {
+    if ((this.detail?.files.length ?? 0) > 1) {
       section.dataset.part = JSON.stringify(part);
       this.offer(head, part, `file:${file.index}`, nameOf(file));
     }
@@ -726,14 +741,14 @@ var Card = class {
       "data-part": JSON.stringify(part)
     } });
     showRows(at, hunk);
-    if (isWaiting(this.item)) return;
     const foot = at.createDiv({ cls: "vaultwire-hunk-foot" });
     foot.createSpan({ cls: "vaultwire-hunk-state", text: state });
-    if (file.hunk_count > 1) this.offer(foot, part, key, name);
+    if (file.hunk_count > 1 && !hunk.is_continued) this.offer(foot, part, key, name);
   }
   offer(into, part, key, name) {
     for (const action of this.actions(part)) {
-      this.button(into, action === "keep" ? "Keep" : "Undo", `${key}:${action}`, name, () => void this.decide(action, part));
+      const word = action !== "accept" ? WORDS[action] : part.hunk === void 0 ? "Accept this file" : "Accept this";
+      this.button(into, word, `${key}:${action}`, name, () => void this.decide(action, part));
     }
   }
   showFooter() {
@@ -741,7 +756,7 @@ var Card = class {
     const { item } = this;
     if (!isWaiting(item)) {
       for (const action of this.actions({})) {
-        const button = this.button(footer, action === "keep" ? "Keep" : "Undo", `item:${action}`, item.summary, () => void this.decide(action));
+        const button = this.button(footer, WORDS[action], `item:${action}`, item.summary, () => void this.decide(action));
         button.toggleClass("mod-cta", action === "keep");
       }
       return;

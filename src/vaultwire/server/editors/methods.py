@@ -36,7 +36,7 @@ from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.changes.change import Author
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
-from vaultwire.vault.links.checks import Finding
+from vaultwire.vault.links.faults import Finding
 from vaultwire.vault.vault import Vault
 
 # ---------------------------------------------------------------------- notifications

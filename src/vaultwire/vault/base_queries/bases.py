@@ -18,7 +18,7 @@ from vaultwire.bases.row import FileFacts, LinkFact, Query, Row
 from vaultwire.bases.values import ErrorValue, TooMuchMemoryError, Value, size_of, text_of
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.base_queries import sources
-from vaultwire.vault.base_queries.host import VaultHost
+from vaultwire.vault.base_queries.host import HostWithNote, NoteToBe, VaultHost
 from vaultwire.vault.base_queries.narrowing import asks_for_creation, depends_on_time
 from vaultwire.vault.base_queries.running import (
     BaseBlock,
@@ -40,12 +40,13 @@ from vaultwire.vault.caller import RememberedResults
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import INVALID_ARGUMENTS, TOO_LARGE, VaultError
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.rows import Rows
 from vaultwire.vault.links.link_resolver import link_name, link_names_to, linkpath_of
 from vaultwire.vault.links.note_lookup import locate, locate_file
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
+from vaultwire.vault.visibility.excludes import CachedExcludes
 
 # Explains a view: why one file is in it or not, filter by filter, and what each formula gives for it.
 
@@ -273,6 +274,7 @@ class _OneNote:
 _ONLY_VIEW = View("Table")
 """What a base without views shows."""
 
+_IS_EXCLUDED = "The vault's own rules exclude this file."
 # An error that names more views helps nobody.
 _MOST_NAMED = 20
 
@@ -371,7 +373,7 @@ class Bases:
         around = self._this(place, this, progress)
         name = view or place.view
         types = self._settings.get().property_types
-        rows = self._index.rows.checked(progress)
+        rows = self._index.rows(progress)
         version = rows.version(progress)
         question = (place.text, place.path, name, around, tuple(types.items()))
         known = self._remembered.get(question, version)
@@ -399,13 +401,29 @@ class Bases:
         place = sources.read_source(self._files, self._index, source, progress)
         around = self._this(place, this, progress)
         path = locate_file(self._files, self._index, note, progress)
-        rows = self._index.rows.checked(progress)
+        rows = self._index.rows(progress)
         query = self._query(rows, _read(place), view or place.view, around, progress)
         found = rows.at([path], progress)
         if not found:
-            return Explanation(path, query.view, False, [], [], ["The vault's own rules exclude this file."])
+            return Explanation(path, query.view, False, [], [], [_IS_EXCLUDED])
         query.host.list_files(found)
         return explain(query, path)
+
+    def missing_from(
+        self, source: BaseSource, view: str, path: VaultPath, text: str, progress: Progress = NO_PROGRESS
+    ) -> list[str]:
+        """Return why a note that is not there yet would not be in a view; nothing if it would be. Raises as ``query``."""
+        place = sources.read_source(self._files, self._index, source, progress)
+        base = _read(place)
+        shown = find_view(base, view or place.view)
+        if CachedExcludes(self._files.root, self._settings).get().hides(path):
+            return [_IS_EXCLUDED]
+        now = _in_zone(self._now())
+        rows = self._index.rows(progress)
+        types = self._settings.get().property_types
+        note = NoteToBe(path, text, now.timestamp() * 1000)
+        host = HostWithNote(self._index, rows, self._files, types, progress, note)
+        return explain(ViewQuery(rows, host, base, shown, this=place.path, now=now), path).dropped_by
 
     def _query(self, rows: Rows, base: Base, view: str, this: str, progress: Progress) -> ViewQuery:
         shown = find_view(base, view)
@@ -444,7 +462,7 @@ class Bases:
 
     def host(self, progress: Progress = NO_PROGRESS) -> VaultHost:
         """Return what tells where the links in cells lead."""
-        return self._host(self._index.rows.checked(progress), progress, reads_creation=False)
+        return self._host(self._index.rows(progress), progress, reads_creation=False)
 
     def _host(self, rows: Rows, progress: Progress, *, reads_creation: bool) -> VaultHost:
         types = self._settings.get().property_types

@@ -7,18 +7,20 @@ last few such parts, so its memory does not grow with the vault. Times of creati
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from vaultwire.bases.row import FileFacts, LinkFact
+from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import Link
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.index.port import Index
-from vaultwire.vault.index.rows import ResolveLink, RowFile, Rows
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.index.rows import ResolveLink, RowFile, Rows, StoredLink
 from vaultwire.vault.link_graph import LinkGraph
-from vaultwire.vault.links.link_resolver import linkpath_of
+from vaultwire.vault.links.link_resolver import link_name, link_names_to, linkpath_of
 from vaultwire.vault.value_types import Progress, VaultPath
 
 _Fact = TypeVar("_Fact")
@@ -141,11 +143,8 @@ class VaultHost:
 
     def links(self, path: str) -> Sequence[LinkFact]:
         """See ``Host``. The app lists links first, those of properties before those of the text, and then embeds."""
-        links = self._part_of(self._links, path) or ()
-        return [
-            LinkFact(link.linktext, link.display or _display_of(link.linktext), link.is_embed)
-            for link in sorted(links, key=lambda link: link.is_embed)
-        ]
+        links = self._part_of(self._links, path)
+        return [] if links is None else _facts_of(links)
 
     def backlinks(self, path: str) -> Sequence[str]:
         """See ``Host``. A link of a file to itself is no backlink."""
@@ -272,6 +271,68 @@ class _AnyCase(Mapping[str, PropertyValue]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+class NoteToBe(NamedTuple):
+    """A note that is not there yet: where it would be, its text, and the time of its making, in milliseconds since 1970."""
+
+    path: VaultPath
+    text: str
+    now_ms: float
+
+
+class HostWithNote(VaultHost):
+    """The vault as one query would see it with one more note."""
+
+    def __init__(
+        self, index: Index, rows: Rows, files: Files, types: Mapping[str, str], progress: Progress, note: NoteToBe
+    ) -> None:
+        super().__init__(index, rows, files, types, progress, reads_creation=True)
+        self._note = note
+        self._names = link_names_to(note.path)
+        self._parsed = parse_note(note.text)
+
+    def resolve(self, linktext: str, source: str) -> str | None:
+        """See ``Host``."""
+        there = super().resolve(linktext, source)
+        if there is None and link_name(VaultPath(source), linkpath_of(linktext).strip()) in self._names:
+            return self._note.path
+        return there
+
+    def facts(self, path: str) -> FileFacts | None:
+        """See ``Host``."""
+        if path != self._note.path:
+            return super().facts(path)
+        now = self._note.now_ms
+        return FileFacts(len(self._note.text.encode()), now, now)
+
+    def properties(self, path: str) -> Mapping[str, PropertyValue]:
+        """See ``Host``."""
+        return _AnyCase(self._parsed.frontmatter.values) if path == self._note.path else super().properties(path)
+
+    def tags(self, path: str) -> Sequence[str]:
+        """See ``Host``."""
+        return self._parsed.tags if path == self._note.path else super().tags(path)
+
+    def links(self, path: str) -> Sequence[LinkFact]:
+        """See ``Host``."""
+        return _facts_of(self._parsed.links) if path == self._note.path else super().links(path)
+
+    def backlinks(self, path: str) -> Sequence[str]:
+        """See ``Host``. Links that ask for the new note lead nowhere now, or would be rewritten with it."""
+        if path != self._note.path:
+            return super().backlinks(path)
+        asking = self._index.links_asking(self._names, (), self.progress)
+        sources = {source for source, linktext in asking if self.resolve(linktext, source) == path}
+        return sorted(file.path for file in self._rows.at(sources, self.progress))
+
+
+def _facts_of(links: Iterable[StoredLink | Link]) -> list[LinkFact]:
+    """Return links as the app lists them: first those that are no embeds."""
+    return [
+        LinkFact(link.linktext, link.display or _display_of(link.linktext), link.is_embed)
+        for link in sorted(links, key=lambda link: link.is_embed)
+    ]
 
 
 def _display_of(linktext: str) -> str:

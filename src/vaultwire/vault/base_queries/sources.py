@@ -15,7 +15,7 @@ from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import BASE_SUFFIX, is_base
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.rows import NameEndsWith
 from vaultwire.vault.links.note_lookup import locate, locate_file, subpath_of
 from vaultwire.vault.search.query import NUMBER, And, Compared, Expression, Not, Null, Or, Property, Within, parse_query
@@ -92,7 +92,7 @@ def _read_block(files: Files, index: Index, source: BaseSource, progress: Progre
 
 def base_files(index: Index, progress: Progress) -> list[VaultPath]:
     """Return the ``.base`` files of the vault that its own rules do not exclude, in path order."""
-    return [file.path for file in index.rows.find(NameEndsWith(BASE_SUFFIX), progress)]
+    return [file.path for file in index.rows(progress).find(NameEndsWith(BASE_SUFFIX), progress)]
 
 
 # Writes a search in Obsidian's syntax as the filter of a base.

@@ -37,7 +37,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.errors import FILE_NOT_FOUND, JOURNAL_FAILED, STALE_EDIT, WRITE_FAILED, Stopped, VaultError
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, Stages, VaultPath
 
 # How often a thread that waits for another one's change asks whether its caller still waits.

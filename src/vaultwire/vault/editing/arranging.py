@@ -16,7 +16,8 @@ from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_canvas, is_note, parse_no
 from vaultwire.vault.editing.workbench import Asked, Done, Workbench
 from vaultwire.vault.editing.writing import free_trash_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
-from vaultwire.vault.links.checks import Checks, Finding
+from vaultwire.vault.links.checks import Checks
+from vaultwire.vault.links.faults import Finding
 from vaultwire.vault.links.link_resolver import link_name, linkpath_of
 from vaultwire.vault.links.note_lookup import locate_file, locate_folder
 from vaultwire.vault.plans.composing import ExtractPlan, Leave, MergePlan, Part, plan_extract, plan_merge

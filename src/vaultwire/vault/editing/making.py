@@ -5,14 +5,14 @@ Planned by ``plans.creating``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.days import parse_days
-from vaultwire.vault.disk.contents import to_bytes
+from vaultwire.vault.disk.contents import plain_text, to_bytes
 from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Workbench
 from vaultwire.vault.plans.context import PlanContext, decode_note, with_bom
 from vaultwire.vault.plans.creating import (
@@ -60,13 +60,25 @@ class Making:
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
 
-    def create(self, new: NewNote, progress: Progress, *, dry_run: bool, may_have_namesake: bool = False) -> Made:
+    def create(
+        self,
+        new: NewNote,
+        progress: Progress,
+        *,
+        dry_run: bool,
+        may_have_namesake: bool = False,
+        remarks: Callable[[VaultPath, str], list[str]] | None = None,
+    ) -> Made:
         """Make a note, from a template if one is named. See ``plan_create``.
 
-        A name without a folder that a note elsewhere has counts as taken, unless it ``may_have_namesake``.
+        A name without a folder that a note elsewhere has counts as taken, unless it ``may_have_namesake``. ``remarks`` gives
+        notices on the note, by its path and text, before it is there.
         """
         with self._bench.locked(progress) as context:
             plan = plan_create(context, new, self._bench.now(), may_have_namesake=may_have_namesake)
+            if remarks is not None:
+                (text,) = (step.after for step in plan.steps if isinstance(step, Write) and step.path == plan.target)
+                plan.notices += remarks(plan.target, plain_text(text or b""))
             return self._finish(context, plan, dry_run=dry_run)
 
     def create_base(

@@ -40,7 +40,7 @@ from vaultwire.vault.holding.review_mode import (
     written_by,
 )
 from vaultwire.vault.holding.words import named
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.plans.context import BOM, PlanContext
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import Confirmation, NoteStat, Progress, VaultPath
@@ -170,7 +170,12 @@ def _written(step: Step) -> VaultPath | None:
 
 
 def hold(
-    holding: Holding, author: Author, steps: list[Step], own: Mapping[VaultPath, Pending], undoes: tuple[int, ...]
+    holding: Holding,
+    author: Author,
+    steps: list[Step],
+    own: Mapping[VaultPath, Pending],
+    undoes: tuple[int, ...],
+    notices: Sequence[str],
 ) -> Held:
     """Keep a change as a proposal; return what ends the call. ``own``: what the caller has changed by others that wait.
 
@@ -182,7 +187,7 @@ def hold(
         f"This waits for the person: proposal {proposal.id} ({named(files_of(proposal.steps))}). Nothing was written yet. "
         "Do not write it again; pending_changes shows what waits."
     )
-    return Held(" ".join([words, *also]))
+    return Held("\n".join([" ".join([words, *also]), *notices]))
 
 
 def waiting_on(holding: Holding, steps: list[Step], own: Mapping[VaultPath, Pending] = NOTHING_PENDING) -> list[str]:
@@ -367,7 +372,7 @@ class Workbench:
         notices = [*notices, *(broken_by(needed, asked) if len(needed) <= MAX_UNASKED_NOTES else ())]
         self._check_read(needed, asked, dry_run=dry_run)
         with asked.explaining(needed):
-            change = self._change(needed, progress, asked, dry_run=dry_run)
+            change = self._change(needed, notices, progress, asked, dry_run=dry_run)
         if change is None:
             return Done(None, needed, notices)
         self._remember(needed, {file.path for file in change.files})  # a note under its second name is not written
@@ -385,7 +390,9 @@ class Workbench:
             elif step.new is not None:
                 self.caller.saw(step.path, step.new.digest.hex(), step.new.data if step.path in texts else None)
 
-    def _change(self, steps: list[Step], progress: Progress, asked: Asked, *, dry_run: bool) -> Change | None:
+    def _change(
+        self, steps: list[Step], notices: list[str], progress: Progress, asked: Asked, *, dry_run: bool
+    ) -> Change | None:
         """Execute the steps, after a person was asked if they must be; with ``dry_run`` only check them, and return None."""
         question = asked.confirmation or confirmation_of_many(self.files, steps, self.tool)
         mode = "record" if dry_run else self._mode(steps)
@@ -402,7 +409,8 @@ class Workbench:
         if mode == "ask" and asks_person(progress):
             question = question or confirmation_of(self.files, steps, self.tool)
         elif mode != "record":
-            held = hold(self.holding, author, steps, self.files.pending, asked.undoes)
+            told = notices if self.caller.may_read_notes else []  # one may quote a note
+            held = hold(self.holding, author, steps, self.files.pending, asked.undoes, told)
             self._remember(steps, {path for step in steps for path in paths_of(step)})
             raise held
         if question is not None:

@@ -5,12 +5,19 @@ No answer has files that the vault's own rules exclude.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+import json
+import threading
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.vault.value_types import NoteStat, Progress, VaultPath
+from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.index.catalog import IN_LIST, Catalog
+from vaultwire.vault.index.catalog_queries import below, from_stored, incoming, tags_of, targets
+from vaultwire.vault.links.link_resolver import LinkResolver, link_name, link_names_to, linkpath_of
+from vaultwire.vault.listed import size_of
+from vaultwire.vault.value_types import Progress, VaultPath
 
 
 class RowFile(NamedTuple):
@@ -137,88 +144,236 @@ ResolveLink: TypeAlias = Callable[[VaultPath, str], VaultPath | None]
 """Returns the file that a link path in a note leads to."""
 
 
-class Rows(Protocol):
-    """Answers for queries of bases. Facts are by the file's number; files that have none are not in an answer."""
+# Queries of the catalog for bases: SQL for conditions on files, and facts of many files at once.
 
-    def checked(self, progress: Progress) -> Rows:
-        """Bring the index up to date, and return the same answers without looking for changes each time.
+# Answers that are true until the catalog changes: the last few of them are remembered, and lists are read by pages.
 
-        One query asks hundreds of questions: where no watch reports changes, each would look at all files of the vault.
-        """
+_Answer = TypeVar("_Answer")
+
+# A model asks a few questions again and again. All that is remembered takes so much memory at most, except the latest answer.
+_MOST_BYTES = 16_000_000
+_MOST = 64
+
+
+class Remembered:
+    """What one index remembers of its catalog. Safe to use from several threads: two may make the same answer at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # With the catalog that each is of: a call in which the index is rebuilt goes on with another one. The least recently
+        # used first.
+        self._answers: dict[Hashable, tuple[Catalog, tuple[int, int], Any, int]] = {}
+
+    def get(self, question: Hashable, catalog: Catalog, make: Callable[[], _Answer]) -> _Answer:
+        """Return what ``make`` gives, made again only after the catalog has changed."""
+        version = catalog.version()  # read first: the next call sees a change that comes in between
+        with self._lock:
+            known = self._answers.pop(question, None)
+            if known is not None and known[0] is catalog and known[1] == version:
+                self._answers[question] = known
+                answer: _Answer = known[2]
+                return answer
+        answer = make()
+        with self._lock:
+            self._answers[question] = (catalog, version, answer, size_of(answer))
+            size = sum(each[3] for each in self._answers.values())
+            for oldest in list(self._answers)[:-1]:
+                if size <= _MOST_BYTES and len(self._answers) <= _MOST:
+                    break
+                size -= self._answers.pop(oldest)[3]
+        return answer
+
+
+# The parts of a resolver of all links in memory: about so many bytes for each file.
+_BYTES_PER_FILE = 600
+_Test = tuple[str, list[Any]]
+
+
+class Ask(Protocol):
+    """Asks the catalog of an index a question."""
+
+    def __call__(self, question: Callable[[Catalog], _Answer], progress: Progress) -> _Answer:
+        """Return the answer."""
+
+
+class Rows:
+    """Answers for queries of bases, without a look for changes: one query asks hundreds of questions (``Index.rows``).
+
+    Facts are by the file's number; files that have none are not in an answer.
+    """
+
+    def __init__(self, ask: Ask, remembered: Remembered) -> None:
+        self._ask = ask
+        self._remembered = remembered
 
     def version(self, progress: Progress) -> Hashable:
         """Return a value that differs once anything has changed that an answer depends on."""
+        # The name of the text index tells catalogs apart: one that is built again counts from the start.
+        return self._ask(lambda catalog: (catalog.meta("text"), *catalog.version()), progress)
 
     def find(self, wanted: Condition, progress: Progress) -> list[RowFile]:
         """Return the files that meet the condition, notes and attachments, in path order."""
+        return self._ask(lambda catalog: _find(catalog, wanted), progress)
 
     def at(self, paths: Collection[str], progress: Progress) -> list[RowFile]:
         """Return the files of exactly these paths, without those that are not there."""
+        select = f"SELECT id, path, size, modified FROM files WHERE NOT hidden AND path {IN_LIST}"
+        rows = self._ask(lambda catalog: catalog.rows(select, [json.dumps([*paths])]), progress)
+        return [RowFile(*row) for row in rows]
 
     def values(self, name: str, most: int, progress: Progress) -> dict[str, PropertyValue] | None:
         """Return the values that a property has in any note, by their stored form; None if there are more than ``most``."""
+        select = "SELECT DISTINCT value FROM properties WHERE name = ? LIMIT ?"
+        rows = self._ask(lambda catalog: catalog.rows(select, [fold(name), most + 1]), progress)
+        return None if len(rows) > most else {stored: from_stored(stored) for (stored,) in rows}
 
     def column(self, name: str, ids: Collection[int] | None, progress: Progress) -> dict[int, PropertyValue]:
         """Return the values of a property (its name in any case) in these notes, or in all."""
+        test, values = ("", []) if ids is None else (f" AND note {IN_LIST}", [json.dumps([*ids])])
+        select = f"SELECT note, value FROM properties WHERE name = ?{test}"
+        rows = self._ask(lambda catalog: catalog.rows(select, [fold(name), *values]), progress)
+        return {note: from_stored(stored) for note, stored in rows}
 
     def properties(self, ids: Collection[int], progress: Progress) -> dict[int, dict[str, PropertyValue]]:
         """Return all properties of these notes, in their order, with names as written."""
+        select = f"SELECT note, spelling, value FROM properties WHERE note {IN_LIST} ORDER BY note, place"
+        found: dict[int, dict[str, PropertyValue]] = {}
+        for note, name, stored in self._ask(lambda catalog: catalog.rows(select, [json.dumps([*ids])]), progress):
+            found.setdefault(note, {})[name] = from_stored(stored)
+        return found
 
     def tags(self, ids: Collection[int], progress: Progress) -> dict[int, list[str]]:
         """Return the tags of these notes, without ``#``, in the order of the note."""
+        return self._ask(lambda catalog: tags_of(catalog, [*ids]), progress)
 
     def links(self, ids: Collection[int], progress: Progress) -> Mapping[int, list[StoredLink]]:
         """Return the links of these notes, in the order of the note, without those to files that the rules exclude."""
+        return self._ask(lambda catalog: _links(catalog, ids), progress)
 
     def backlinks(self, path: VaultPath, progress: Progress) -> list[VaultPath]:
         """Return the notes and canvases with a link to the file, in path order."""
+        return self._ask(lambda catalog: sorted({source for source, _ in incoming(catalog, path)}), progress)
 
     def resolve(self, source: VaultPath, linkpath: str, progress: Progress) -> VaultPath | None:
         """Return the file that a link leads to; None if it leads nowhere, or to a file that the rules exclude."""
 
+        def answer(catalog: Catalog) -> VaultPath | None:
+            found = targets(catalog, [link_name(source, linkpath)]).resolve(source, linkpath)
+            hidden = found and catalog.rows("SELECT 1 FROM files WHERE hidden AND path = ?", [found])
+            return None if hidden else found
+
+        return self._ask(answer, progress)
+
     def resolver(self, progress: Progress) -> ResolveLink:
         """Return what resolves very many links as ``resolve`` does, of the files as they are now."""
+        return self._ask(
+            lambda catalog: self._remembered.get("resolver", catalog, lambda: _resolver(catalog)), progress
+        ).resolve
 
 
-# What the engine asks of an index about many notes at once, beside the questions of ``port``. Only ``vault.insights`` asks.
+def _find(catalog: Catalog, wanted: Condition) -> list[RowFile]:
+    test, values = _test(wanted)
+    rows = catalog.rows(f"SELECT id, path, size, modified FROM files WHERE NOT hidden AND {test} ORDER BY path", values)
+    return [*map(RowFile._make, rows)]
 
 
-class FolderFiles(NamedTuple):
-    """The number of notes and attachments right in a folder (``""`` is the vault's root)."""
+class _VisibleResolver:
+    """Resolves links to all files; links to hidden ones lead nowhere."""
 
-    folder: str
-    notes: int
-    attachments: int
+    def __init__(self, paths: Collection[VaultPath], hidden: Collection[VaultPath]) -> None:
+        self.size = _BYTES_PER_FILE * len(paths)
+        self._hidden = frozenset(hidden)
+        self._resolve = LinkResolver(paths).resolve
 
-
-class SharedWords(NamedTuple):
-    """The rarest words of a text that other notes have too, rarest first, each with all these notes.
-
-    ``sizes``: the stats of these notes. ``total``: how many notes there are.
-    """
-
-    words: list[tuple[str, list[VaultPath]]]
-    sizes: dict[VaultPath, NoteStat]
-    total: int
+    def resolve(self, source: VaultPath, linkpath: str) -> VaultPath | None:
+        found = self._resolve(source, linkpath)
+        return None if found in self._hidden else found
 
 
-class Survey(Protocol):
-    """Answers about many notes. None of them has notes that the vault's own rules exclude."""
+def _resolver(catalog: Catalog) -> _VisibleResolver:
+    rows = catalog.rows("SELECT path, hidden FROM files")
+    return _VisibleResolver([path for path, _ in rows], [path for path, hidden in rows if hidden])
 
-    def folders(self, folder: VaultPath | None, progress: Progress) -> list[FolderFiles]:
-        """Return the folders that hold files, with what is right in each, in path order."""
 
-    def shared_words(self, path: VaultPath, text: str, progress: Progress) -> SharedWords:
-        """Return the rare words that the note at ``path``, whose text is given, shares with others.
+def _links(catalog: Catalog, ids: Collection[int]) -> dict[int, list[StoredLink]]:
+    rows = catalog.rows(
+        f"SELECT note, linktext, display, kind & 1 FROM links WHERE note {IN_LIST} ORDER BY note, place",
+        [json.dumps([*ids])],
+    )
+    lost = _hidden_links(catalog, ids)
+    found: dict[int, list[StoredLink]] = {}
+    for note, linktext, display, is_embed in rows:
+        if (note, linktext) not in lost:
+            found.setdefault(note, []).append(StoredLink(linktext, display, bool(is_embed)))
+    return found
 
-        A note that has just changed may be missing until the index has its words, 0.3 seconds after the last change.
-        """
 
-    def notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
-        """Return every note, in path order. They take 250 bytes each in memory."""
+def _hidden_links(catalog: Catalog, ids: Collection[int]) -> set[tuple[int, str]]:
+    """Return note and linktext of each link to a file that is hidden."""
+    hidden = {path for (path,) in catalog.rows("SELECT path FROM files WHERE hidden")}
+    if not hidden:
+        return set()
+    names = {name for path in hidden for name in link_names_to(path)}
+    rows = catalog.rows(
+        "SELECT DISTINCT note, path, linktext FROM links JOIN files ON id = note"
+        f" WHERE note {IN_LIST} AND links.name {IN_LIST}",
+        [json.dumps([*ids]), json.dumps([*names])],
+    )
+    leads_to = targets(catalog, {link_name(source, linktext) for _, source, linktext in rows})
+    return {
+        (note, linktext) for note, source, linktext in rows if leads_to.resolve(source, linkpath_of(linktext)) in hidden
+    }
 
-    def names(self, progress: Progress) -> list[tuple[str, VaultPath]]:
-        """Return the names of all notes, without ``.md``, and attachments, and all aliases, each with its file's path."""
 
-    def same_content(self, progress: Progress) -> list[list[NoteStat]]:
-        """Return the notes that have the same bytes as others, by groups, in path order; no empty notes."""
+# ---------------------------------------------------------------------- conditions
+
+
+def _test(wanted: Condition) -> _Test:
+    """Return a condition as SQL on a row of ``files``, and its values."""
+    match wanted:
+        case Every(of):
+            return _joined(" AND ", of, "1")
+        case AnyOf(of):
+            return _joined(" OR ", of, "0")
+        case Not(of):
+            test, values = _test(of)
+            return f"NOT {test}", values
+        case _:
+            return _TESTS[type(wanted)](wanted)
+
+
+def _joined(word: str, conditions: Iterable[Condition], empty: str) -> _Test:
+    tests = [_test(condition) for condition in conditions]
+    if not tests:
+        return empty, []
+    return f"({word.join(test for test, _ in tests)})", [value for _, values in tests for value in values]
+
+
+def _with_value(wanted: HasValue) -> _Test:
+    name = fold(wanted.name)
+    test = f"id IN (SELECT note FROM properties WHERE name = ? AND value {IN_LIST})"
+    values = [name, json.dumps(wanted.values)]
+    if not wanted.or_none:
+        return test, values
+    return f"({test} OR id NOT IN (SELECT note FROM properties WHERE name = ?))", [*values, name]
+
+
+def _ends(wanted: NameEndsWith) -> _Test:
+    ending = fold(wanted.ending)
+    return "substr(name, ?) = ?", [-len(ending), ending]
+
+
+_TESTS: dict[type, Callable[[Any], _Test]] = {
+    Tagged: lambda wanted: ("id IN (SELECT note FROM tagged WHERE tag = ?)", [fold(wanted.tag)]),
+    Below: lambda wanted: below(wanted.folder or None),
+    DirectlyIn: lambda wanted: ("folder = ?", [wanted.folder]),
+    AtPath: lambda wanted: ("path = ?", [wanted.path]),
+    NameEndsWith: _ends,
+    HasExtension: lambda wanted: ("substr(path, ?) = ?", [-len(wanted.extension) - 1, f".{wanted.extension}"]),
+    HasProperty: lambda wanted: ("id IN (SELECT note FROM properties WHERE name = ?)", [fold(wanted.name)]),
+    HasValue: _with_value,
+    AsksFor: lambda wanted: (
+        f"id IN (SELECT note FROM links WHERE name {IN_LIST})",
+        [json.dumps(wanted.names)],
+    ),
+}

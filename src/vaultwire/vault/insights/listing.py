@@ -14,7 +14,7 @@ from vaultwire.markdown.block_parser import Body, read_body
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import fold, stem
-from vaultwire.vault.index.rows import FolderFiles
+from vaultwire.vault.index.summaries import FolderFiles
 from vaultwire.vault.search.filters import Condition
 from vaultwire.vault.value_types import VaultPath
 

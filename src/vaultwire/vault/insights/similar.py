@@ -22,7 +22,7 @@ from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, is_note, stem
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.link_graph import Direction
 from vaultwire.vault.search.text_forms import strip_diacritics
 from vaultwire.vault.value_types import NoteStat, Progress, TagCount, VaultPath, reporting
@@ -362,7 +362,7 @@ def related_notes(
 ) -> list[Related]:
     """Return the notes most related to the note at ``path``, best first. ``text`` and ``tags`` are that note's."""
     found: dict[VaultPath, _Reasons] = {}
-    sharing = index.survey.shared_words(path, text, progress)
+    sharing = index.shared_words(path, text, progress)
     total = max(sharing.total, 2)
     of_tags = {part for tag in tags for part in fold(tag).split("/")}
     for word, paths in sharing.words:

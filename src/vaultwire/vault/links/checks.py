@@ -7,111 +7,55 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from vaultwire.markdown.canvas import NotACanvasError, file_nodes
 from vaultwire.markdown.link_spans import LinkSpan, link_spans
-from vaultwire.markdown.parse import parse_note, property_tag
+from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Link, ParsedNote
 from vaultwire.markdown.properties import property_type
-from vaultwire.markdown.property_values import one_line
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import fold, is_canvas, is_note
+from vaultwire.vault.disk.paths import fold, is_canvas, is_note, stem
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
-from vaultwire.vault.index.port import Index, Resolve
+from vaultwire.vault.index.index import Index, Resolve
+from vaultwire.vault.links.faults import (
+    BROKEN_CANVAS,
+    BROKEN_FRONTMATTER,
+    MISSING_BLOCK,
+    MISSING_HEADING,
+    NOT_CHECKED,
+    NOTE_CHECKS,
+    UNREADABLE,
+    UNRESOLVED_EMBED,
+    UNRESOLVED_LINK,
+    WRONG_PROPERTY,
+    Finding,
+    Suggestion,
+)
+from vaultwire.vault.links.likeness import BEGINS, SAME, TYPO, UNLIKE, Names, letters_of, likeness_of
+from vaultwire.vault.links.link_resolver import linkpath_of
 from vaultwire.vault.links.sections import Sections, parse_structure
-from vaultwire.vault.links.suggestions import Suggestion, Suggestions
 from vaultwire.vault.listed import PathKeys, size_of
-from vaultwire.vault.value_types import Progress, VaultPath
-
-KINDS: list[str] = []
-"""The kinds of faults in notes, canvases and bases. Tools describe them from this list."""
-
-ERRORS: set[str] = set()
-"""The kinds that keep Obsidian from showing the file as it was meant. The other kinds are warnings."""
-
-
-def _kind(name: str, *, is_error: bool = False) -> str:
-    """Declare a kind of fault."""
-    KINDS.append(name)
-    if is_error:
-        ERRORS.add(name)
-    return name
-
-
-UNRESOLVED_LINK = _kind("unresolved-link")
-UNRESOLVED_EMBED = _kind("unresolved-embed")
-MISSING_HEADING = _kind("missing-heading")
-MISSING_BLOCK = _kind("missing-block")
-BROKEN_FRONTMATTER = _kind("broken-frontmatter", is_error=True)
-WRONG_PROPERTY = _kind("wrong-property")
-NOT_A_TAG = _kind("not-a-tag")
-DUPLICATE_BLOCK = _kind("duplicate-block")
-BROKEN_CANVAS = _kind("broken-canvas", is_error=True)
-BROKEN_BASE = _kind("broken-base", is_error=True)
-BASE_PROBLEM = _kind("base-problem")
-EMPTY_VIEW = _kind("empty-view")
-NOT_CHECKED = _kind("not-looked-into")
-UNREADABLE = _kind("unreadable", is_error=True)
-
-UNUSABLE_FILE = "unusable-file"
-"""A fault of a file by itself, found by ``disk.inspection``: its name, its bytes, or where it is."""
-ERRORS.add(UNUSABLE_FILE)
+from vaultwire.vault.value_types import Progress, VaultPath, asking
 
 _REPORT_EVERY = 200
 # A longer list of findings in one file does not help to repair it.
 _MAX_FINDINGS = 1_000
-# Of a property's text in a message: characters, and words of the example.
-_MAX_SHOWN, _MAX_WORDS = 200, 5
-
-_BETWEEN_TAGS = re.compile(r"[,\s]+")
+_NOT_IN_LINKS = re.compile(r"[#^|:%\s]+|\[\[|\]\]")
+# Letters of a name that one slip does not make another name.
+_LEAST_FOR_SLIP = 8
+# How many suggestions a link gets.
+_MOST = 3
 _AT_LINE = re.compile(r"line (\d+): ")
-
-
-class Finding(NamedTuple):
-    """A fault. Lines and columns count from 1; ``end`` is the column after its last character.
-
-    Of a link that leads nowhere, ``linktext`` is the link and ``suggestions`` are those that may be meant, best first.
-    """
-
-    kind: str
-    message: str
-    line: int
-    column: int = 1
-    end: int = 1
-    linktext: str = ""
-    suggestions: tuple[Suggestion, ...] = ()
-
-    @property
-    def is_error(self) -> bool:
-        """Whether it is an error, not a warning."""
-        return self.kind in ERRORS
 
 
 _Fault: TypeAlias = tuple[str, str, list[Suggestion]]
 """The kind of a fault of a link, the reason, and what may be meant."""
-
-
-NoteCheck: TypeAlias = Callable[[ParsedNote], Iterator[Finding]]
-NOTE_CHECKS: list[NoteCheck] = []
-"""The checks of a note's own text, whatever the vault holds besides."""
-
-
-def note_check(check: NoteCheck) -> NoteCheck:
-    """Declare a check of a note's own text. The index runs it, too, so as to know which notes may have faults."""
-    NOTE_CHECKS.append(check)
-    return check
-
-
-def may_have_faults(parsed: ParsedNote) -> bool:
-    """Tell whether a note's own text may have a fault besides its ``problems``."""
-    names = parsed.frontmatter.values
-    # Of names that differ only in case the index's properties have one, so the types of the others are not known.
-    return len({fold(name) for name in names}) < len(names) or any(True for check in NOTE_CHECKS for _ in check(parsed))
 
 
 class Suspects(NamedTuple):
@@ -321,23 +265,6 @@ def _frontmatter(parsed: ParsedNote, declared: Mapping[str, str]) -> Iterator[Fi
             yield Finding(WRONG_PROPERTY, message, min(lines) if lines else 1)
 
 
-@note_check
-def _no_tags(parsed: ParsedNote) -> Iterator[Finding]:
-    """Yield the texts of the ``tags`` property that look like tags and are none; until Obsidian 1.9.2 they were tags."""
-    for name, texts in parsed.frontmatter.written.items():
-        if name.casefold() != "tags":
-            continue
-        for text, line in zip(texts, parsed.frontmatter.lines[name], strict=True):
-            if not _BETWEEN_TAGS.search(text.strip()):
-                continue
-            words = [tag for word in _BETWEEN_TAGS.split(text) if (tag := property_tag(word))]
-            if words:
-                shown = text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"
-                example = one_line(list(words[:_MAX_WORDS]))
-                rule = "a tag has no spaces and no commas. For several tags write a list, such as"
-                yield Finding(NOT_A_TAG, f"{shown!r} is no tag: {rule} {example}", line)
-
-
 def _is_day(value: PropertyValue) -> bool:
     return isinstance(value, str) and property_type("", value, {}) in ("date", "datetime")
 
@@ -366,17 +293,6 @@ _IN_WORDS = {
 }
 
 
-@note_check
-def _duplicates(parsed: ParsedNote) -> Iterator[Finding]:
-    first: dict[str, int] = {}
-    for block in parsed.block_ids:
-        key = fold(block.name)
-        if key in first:
-            message = f"block id ^{block.name} is on line {first[key]} too; links lead there"
-            yield Finding(DUPLICATE_BLOCK, message, block.line)
-        first.setdefault(key, block.line)
-
-
 def _place(span: LinkSpan, starts: list[int], length: int) -> tuple[int, int, int]:
     """Return line, column and the column after the end, on the link's first line. ``starts`` are the starts of all lines."""
     if span.end == 0:  # a property in a form that cannot be located
@@ -385,3 +301,92 @@ def _place(span: LinkSpan, starts: list[int], length: int) -> tuple[int, int, in
     start = starts[number - 1]
     stop = starts[number] - 1 if number < len(starts) else length
     return span.line, span.start - start + 1, min(span.end, stop) - start + 1
+
+
+# What may be meant by a link that leads nowhere: files and headings with nearly its name.
+
+
+class Suggestions:
+    """The suggestions of one request. All names of the vault are read when the first one is asked for."""
+
+    def __init__(self, index: Index, progress: Progress) -> None:
+        self._index = index
+        self._progress = progress
+        self._found: dict[str, list[Suggestion]] = {}
+        self._headings: dict[VaultPath, Names[str]] = {}
+
+    def for_link(self, linktext: str) -> list[Suggestion]:
+        """Return what may be meant by a link to a file that is not there, best first. A subpath stays as it is."""
+        linkpath = linkpath_of(linktext).strip()
+        key = fold(linkpath)
+        if key not in self._found:
+            self._progress.check()
+            self._found[key] = self._alike(stem(linkpath))
+        subpath = linktext[len(linkpath_of(linktext)) :]
+        return [each._replace(linktext=each.linktext + subpath) for each in self._found[key]]
+
+    def for_heading(self, linktext: str, target: VaultPath, headings: Callable[[], Iterable[str]]) -> list[Suggestion]:
+        """Return what may be meant by a link to a heading that is not in its target, best first."""
+        linkpath, _, subpath = linktext.partition("#")
+        if target not in self._headings:
+            by_letters: dict[str, list[str]] = {}
+            for heading in dict.fromkeys(headings()):
+                by_letters.setdefault(letters_of(heading), []).append(heading)
+            self._headings[target] = Names(by_letters)
+        names = self._headings[target]
+        letters = letters_of(subpath.rpartition("#")[2])
+        found = [
+            (heading, likeness_of(letters, other)) for other in names.near(letters) for heading in names.named[other]
+        ]
+        near = sorted((likeness, heading) for heading, likeness in found if likeness < UNLIKE)
+        sure = [likeness for likeness, _ in near if likeness < BEGINS]
+        return [
+            Suggestion(f"{linkpath}#{_NOT_IN_LINKS.sub(' ', heading).strip()}", len(sure) == 1 and likeness < BEGINS)
+            for likeness, heading in near[:_MOST]
+        ]
+
+    def _alike(self, name: str) -> list[Suggestion]:
+        letters = letters_of(name)
+        if not letters:
+            return []
+        near: dict[VaultPath, int] = {}
+        for other in self._names.near(letters):
+            likeness = likeness_of(letters, other)
+            for path in self._names.named[other]:
+                near[path] = min(near.get(path, UNLIKE), likeness)
+        return _ranked(name, [(path, likeness) for path, likeness in near.items() if likeness < UNLIKE])
+
+    @cached_property
+    def _names(self) -> Names[VaultPath]:
+        paths: dict[str, list[VaultPath]] = {}
+        for name, path in asking(self._progress, self._index.names_and_aliases(self._progress)):
+            if letters := letters_of(name):
+                paths.setdefault(letters, []).append(path)
+        return Names(paths)
+
+
+def _is_slip(name: str, path: VaultPath) -> bool:
+    """Tell whether a long name only lacks or repeats a letter within it, or has two of them in the wrong order."""
+    names = name, stem(path)
+    extensions = {each.rpartition(".")[2] for each in names}
+    if len(extensions) == 1:  # of attachments
+        names = name.rpartition(".")[0], stem(path).rpartition(".")[0]
+    shorter, longer = sorted(map(letters_of, names), key=len)
+    if len(longer) < _LEAST_FOR_SLIP:
+        return False
+    if len(shorter) < len(longer):
+        return longer[-1] == shorter[-1]  # else it may be a plural
+    swapped = [at for at, (one, other) in enumerate(zip(shorter, longer, strict=True)) if one != other]
+    return len(swapped) == 2 and swapped[1] == swapped[0] + 1  # noqa: PLR2004 - two letters
+
+
+def _ranked(name: str, near: Sequence[tuple[VaultPath, int]]) -> list[Suggestion]:
+    ranked = sorted(near, key=lambda each: (each[1], len(each[0]), each[0]))
+    best = [each for each in ranked if each[1] == ranked[0][1]]
+    names = [_link_to(path) for path, _ in ranked]
+    is_sure = len(best) == 1 and (best[0][1] == SAME or (best[0][1] == TYPO and _is_slip(name, best[0][0])))
+    return [Suggestion(name, is_sure and not number) for number, name in enumerate(names[:_MOST])]
+
+
+def _link_to(path: VaultPath) -> str:
+    return path.removesuffix(".md")

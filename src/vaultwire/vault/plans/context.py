@@ -14,7 +14,7 @@ from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import check_new_names
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_UTF8, VaultError
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.links.note_lookup import locate, locate_file, subpath_of
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import NO_PROGRESS, Problem, Progress, VaultPath

@@ -29,7 +29,7 @@ from vaultwire.vault.changes.change import Step, Write, edit_of
 from vaultwire.vault.disk.contents import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import fold, is_base, is_canvas
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.index.port import Index
+from vaultwire.vault.index.index import Index
 from vaultwire.vault.plans.context import Plan, PlanContext
 from vaultwire.vault.plans.heading_links import NewSubpath, changed_headings, follow_headings
 from vaultwire.vault.plans.link_rewriting import is_canvas_or_base, named_in_queries

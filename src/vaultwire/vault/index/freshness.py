@@ -9,22 +9,24 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import Changes, Unwatchable, Watch
 from vaultwire.vault.errors import Stopped, VaultError
-from vaultwire.vault.index.port import OnChange
-from vaultwire.vault.index.store import catalog_queries
-from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.index_folder import IndexFolder, IndexParts, is_broken
-from vaultwire.vault.index.store.updater import IndexUpdater
+from vaultwire.vault.index import catalog_queries
+from vaultwire.vault.index.catalog import Catalog
+from vaultwire.vault.index.index_folder import IndexFolder, IndexParts, is_broken
+from vaultwire.vault.index.updater import IndexUpdater
 from vaultwire.vault.value_types import NO_PROGRESS, Confirmation, IndexReport, NoProgress, Progress
 from vaultwire.vault.visibility.excludes import Excludes
 
 _Answer = TypeVar("_Answer")
+
+OnChange: TypeAlias = Callable[[Collection[str], Collection[str]], object]
+"""Hears of files that may have changed, and of folders below which some may have; ``""`` is the whole vault."""
 
 # Changes come in bursts. The text index gets them when nothing has changed for so long.
 _QUIET_SECONDS = 0.3
@@ -205,7 +207,7 @@ class Freshness:
     # ------------------------------------------------------------------ the watch loop
 
     def run_watch_loop(self, on_change: OnChange | None) -> None:
-        """See the port."""
+        """Watch the files and apply what changes, until ``close`` (``Index.run_watch_loop``)."""
         self._has_watch_loop = True
         self._reporter = ChangeReporter(on_change)
         try:

@@ -14,17 +14,17 @@ from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import NOT_READ, VaultError
-from vaultwire.vault.index.store.catalog import NO_FACTS, NOT_INDEXABLE, PENDING, Facts, Record
-from vaultwire.vault.index.store.search_plan import BODY
-from vaultwire.vault.index.store.text_index import Fields, to_fields
-from vaultwire.vault.index.store.tokenizer import (
+from vaultwire.vault.index.catalog import NO_FACTS, NOT_INDEXABLE, PENDING, Facts, Record
+from vaultwire.vault.index.search_plan import BODY
+from vaultwire.vault.index.text_index import Fields, to_fields
+from vaultwire.vault.index.tokenizer import (
     NgramFilter,
     folded_words,
     has_endless_piece,
     has_too_many_words,
     without_encoded,
 )
-from vaultwire.vault.links.checks import may_have_faults
+from vaultwire.vault.links.faults import may_have_faults
 from vaultwire.vault.links.link_resolver import link_name
 from vaultwire.vault.search.filters import EMPTY_VALUES, scalars_as_texts
 from vaultwire.vault.search.note_parts import is_searchable, parse_searchable, searchable_text

@@ -156,7 +156,7 @@ class Record(NamedTuple):
 
     A canvas is an attachment with a digest: the text index has it, and it has no facts.
 
-    ``suspect``: whether its own text may have a fault (``vault.links.checks``), whatever its links lead to.
+    ``suspect``: whether its own text may have a fault (``vault.links.faults``), whatever its links lead to.
 
     ``has_queries``: it may have a code block that asks for notes, such as a base (``may_hold_queries``).
 

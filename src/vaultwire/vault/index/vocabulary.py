@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
-from vaultwire.vault.index.store.tokenizer import BREAK_END, code_of, is_break, is_cut_short
+from vaultwire.vault.index.tokenizer import BREAK_END, code_of, is_break, is_cut_short
 from vaultwire.vault.search.text_forms import is_unspaced, non_ascii_characters, strip_diacritics
 
 # A line of a word with diacritics is: the word without them, this mark, the word. No word has the mark.

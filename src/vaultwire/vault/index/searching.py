@@ -19,14 +19,14 @@ from vaultwire.vault.caller import expired
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store import catalog_queries
-from vaultwire.vault.index.store.catalog import IN_LIST, IS_ASCII, NOT_INDEXABLE, Catalog, FileRow
-from vaultwire.vault.index.store.catalog_queries import from_stored
-from vaultwire.vault.index.store.index_folder import IndexParts
-from vaultwire.vault.index.store.search_plan import FOLDER, HAS_ENCODED, KIND, AllOf, ExactValue, exact_value, make_plan
-from vaultwire.vault.index.store.text_index import TextIndex
-from vaultwire.vault.index.store.tokenizer import NgramFilter, may_lie_inside
-from vaultwire.vault.index.store.updater import MOST_READ, IndexUpdater
+from vaultwire.vault.index import catalog_queries
+from vaultwire.vault.index.catalog import IN_LIST, IS_ASCII, NOT_INDEXABLE, Catalog, FileRow
+from vaultwire.vault.index.catalog_queries import from_stored
+from vaultwire.vault.index.index_folder import IndexParts
+from vaultwire.vault.index.search_plan import FOLDER, HAS_ENCODED, KIND, AllOf, ExactValue, exact_value, make_plan
+from vaultwire.vault.index.text_index import TextIndex
+from vaultwire.vault.index.tokenizer import NgramFilter, may_lie_inside
+from vaultwire.vault.index.updater import MOST_READ, IndexUpdater
 from vaultwire.vault.search.filters import EMPTY_VALUES, scalars_as_texts
 from vaultwire.vault.search.matching import Match, Matcher, required_text
 from vaultwire.vault.search.note_parts import Value, read_searchable, searchable_text

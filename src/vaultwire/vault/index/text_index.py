@@ -34,7 +34,7 @@ from tantivy import (
 
 from vaultwire.markdown.offsets import tags_and_above
 from vaultwire.markdown.parsed_note import ParsedNote
-from vaultwire.vault.index.store.search_plan import (
+from vaultwire.vault.index.search_plan import (
     ABSENT_NGRAMS,
     ALIAS,
     BODY,
@@ -69,7 +69,7 @@ from vaultwire.vault.index.store.search_plan import (
     exact_value,
     has_loose,
 )
-from vaultwire.vault.index.store.tokenizer import NgramFilter, folded_words, without_encoded
+from vaultwire.vault.index.tokenizer import NgramFilter, folded_words, without_encoded
 from vaultwire.vault.search.note_parts import searchable_name
 from vaultwire.vault.search.text_forms import rarity
 

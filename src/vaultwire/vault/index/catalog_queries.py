@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
-from vaultwire.vault.index.store.catalog import IN_LIST, INDEXED, UNREAD, Catalog
+from vaultwire.vault.index.catalog import IN_LIST, INDEXED, UNREAD, Catalog
+from vaultwire.vault.links.likeness import FuzzyNames
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
-from vaultwire.vault.links.suggestions import FuzzyNames
 from vaultwire.vault.listed import IdKeys, PairedKeys
 from vaultwire.vault.search.filters import Condition, NoteFilter
 from vaultwire.vault.search.text_forms import strip_diacritics
@@ -130,7 +130,7 @@ def recent(catalog: Catalog, folder: VaultPath | None, limit: int) -> tuple[list
     return [NoteStat(*row) for row in rows], count_notes(catalog, folder)
 
 
-def tagged(catalog: Catalog, tags: Sequence[str], folder: VaultPath | None, *, every: bool) -> IdKeys:
+def tagged(catalog: Catalog, tags: Sequence[str], folder: VaultPath | None, every: bool) -> IdKeys:
     """Return the ids of the notes below the folder that have every one of the tags, or any of them, in path order."""
     wanted = sorted({fold(tag.removeprefix("#").strip("/")) for tag in tags})
     condition, values = below(folder)

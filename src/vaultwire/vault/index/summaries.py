@@ -5,23 +5,19 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from vaultwire.markdown.inline import line_tags, read_inline
 from vaultwire.markdown.parse import has_tag
 from vaultwire.markdown.task_fields import first_fields
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import CANVAS_SUFFIX, fold, is_note, stem
-from vaultwire.vault.index.port import Misfits
-from vaultwire.vault.index.rows import FolderFiles, SharedWords
-from vaultwire.vault.index.store.catalog import IN_LIST, IS_ASCII, KIND, UNREAD, Catalog
-from vaultwire.vault.index.store.catalog_queries import below, count_notes, from_stored, targets
-from vaultwire.vault.index.store.row_queries import Answers, Ask
-from vaultwire.vault.index.store.search_plan import BODY
-from vaultwire.vault.index.store.text_index import TextIndex
-from vaultwire.vault.index.store.tokenizer import is_break, words_of
+from vaultwire.vault.index.catalog import IN_LIST, IS_ASCII, KIND, UNREAD, Catalog
+from vaultwire.vault.index.catalog_queries import below, count_notes, from_stored, targets
+from vaultwire.vault.index.search_plan import BODY
+from vaultwire.vault.index.text_index import TextIndex
+from vaultwire.vault.index.tokenizer import is_break, words_of
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.links.link_resolver import linkpath_of
 from vaultwire.vault.links.sections import parts_of
@@ -40,6 +36,9 @@ from vaultwire.vault.value_types import (
     VaultPath,
     VaultStats,
 )
+
+Misfits: TypeAlias = Mapping[str, Callable[[PropertyValue], bool]]
+"""By folded name of a property: tells whether a value is of the wrong type."""
 
 _VISIBLE = "note NOT IN (SELECT id FROM files WHERE hidden)"
 # A due date has a sign that is not ASCII, or is an inline field (``markdown.task_fields``).
@@ -250,7 +249,7 @@ def _attachments(catalog: Catalog) -> list[FileKind]:
     return sorted(found, key=lambda kind: (-kind.files, kind.extension))
 
 
-# Answers about many notes at once, from the catalog and the text index. Implements ``vault.index.rows.Survey``.
+# Answers about many notes at once, from the catalog and the text index.
 
 # Shorter words are rarely about anything; single characters of scripts without spaces are not.
 _LEAST_LETTERS = 3
@@ -261,39 +260,27 @@ _MOST_WORDS = 60
 _MOST_TEXT = 200_000
 
 
-class StoredSurvey:
-    """For what each answer is see the port."""
+class FolderFiles(NamedTuple):
+    """The number of notes and attachments right in a folder (``""`` is the vault's root)."""
 
-    def __init__(self, ask: Ask, answers: Answers, text: Callable[[], TextIndex]) -> None:
-        """``text`` returns the text index, brought up to date."""
-        self._ask = ask
-        self._answers = answers
-        self._text = text
-
-    def folders(self, folder: VaultPath | None, progress: Progress) -> list[FolderFiles]:
-        """See the port."""
-        return self._answers.remember("folders", _folders, (folder,), progress)
-
-    def shared_words(self, path: VaultPath, text: str, progress: Progress) -> SharedWords:
-        """See the port."""
-        return self._ask(
-            partial(_shared_words, text_index=self._text, path=path, text=text, progress=progress), progress, text=True
-        )
-
-    def notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
-        """See the port."""
-        return self._ask(partial(_notes, folder=folder), progress)
-
-    def names(self, progress: Progress) -> list[tuple[str, VaultPath]]:
-        """See the port."""
-        return self._ask(_names, progress)
-
-    def same_content(self, progress: Progress) -> list[list[NoteStat]]:
-        """See the port."""
-        return self._answers.remember("same content", _same_content, (), progress)
+    folder: str
+    notes: int
+    attachments: int
 
 
-def _folders(catalog: Catalog, folder: VaultPath | None) -> list[FolderFiles]:
+class SharedWords(NamedTuple):
+    """The rarest words of a text that other notes have too, rarest first, each with all these notes.
+
+    ``sizes``: the stats of these notes. ``total``: how many notes there are.
+    """
+
+    words: list[tuple[str, list[VaultPath]]]
+    sizes: dict[VaultPath, NoteStat]
+    total: int
+
+
+def folders(catalog: Catalog, folder: VaultPath | None) -> list[FolderFiles]:
+    """Return the folders that hold files, in path order."""
     condition, values = below(folder)
     rows = catalog.rows(
         f"SELECT folder, sum(is_note), sum(NOT is_note) FROM files WHERE NOT hidden AND {condition}"
@@ -303,7 +290,8 @@ def _folders(catalog: Catalog, folder: VaultPath | None) -> list[FolderFiles]:
     return [FolderFiles(*row) for row in rows]
 
 
-def _notes(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]:
+def stats_of_notes(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]:
+    """Return every note below the folder that is not hidden, in path order."""
     condition, values = below(folder)
     rows = catalog.rows(
         f"SELECT path, size, modified, stamp FROM files WHERE is_note AND NOT hidden AND {condition} ORDER BY path",
@@ -312,20 +300,21 @@ def _notes(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]:
     return [NoteStat(*row) for row in rows]
 
 
-def _names(catalog: Catalog) -> list[tuple[str, VaultPath]]:
+def names_and_aliases(catalog: Catalog) -> list[tuple[str, VaultPath]]:
+    """Return all names and aliases, each with its file's path."""
     names = [(stem(path), VaultPath(path)) for (path,) in catalog.rows("SELECT path FROM files WHERE NOT hidden")]
     aliases = catalog.rows("SELECT spelling, path FROM aliases JOIN files ON id = note WHERE NOT hidden")
     return [*names, *((alias, VaultPath(path)) for alias, path in aliases)]
 
 
-def _shared_words(
-    catalog: Catalog, text_index: Callable[[], TextIndex], path: VaultPath, text: str, progress: Progress
+def shared_words(
+    catalog: Catalog, text_index: TextIndex, path: VaultPath, text: str, progress: Progress
 ) -> SharedWords:
-    index = text_index()
+    """Return the rare words that the note shares with others."""
     total = count_notes(catalog, None)
     most = max(_FEW, min(total // _RARE_SHARE, _MANY))
     words = {word for word in words_of(fold_case(text[:_MOST_TEXT])) if _says_something(word)}
-    holders = index.holders(BODY, sorted(words), most + 1)
+    holders = text_index.holders(BODY, sorted(words), most + 1)
     progress.check()
     rarest = sorted(((len(ids), word) for word, ids in holders.items() if len(ids) > 1))[:_MOST_WORDS]
     ids = sorted({note_id for _, word in rarest for note_id in holders[word]})
@@ -346,7 +335,8 @@ def _says_something(word: str) -> bool:
     return len(word) >= _LEAST_LETTERS and not is_break(word) and not word.isdecimal()
 
 
-def _same_content(catalog: Catalog) -> list[list[NoteStat]]:
+def same_content(catalog: Catalog) -> list[list[NoteStat]]:
+    """Return the groups of notes with the same bytes."""
     visible = f"is_note AND NOT hidden AND digest <> {UNREAD} AND size > 0"
     rows = catalog.rows(
         f"SELECT digest, path, size, modified, stamp FROM files WHERE {visible} AND digest IN"
@@ -360,7 +350,7 @@ def _same_content(catalog: Catalog) -> list[list[NoteStat]]:
 
 # Which files may have faults, by what the catalog and the link graph know: the others need not be read to check a vault.
 #
-# What a fault is decides ``vault.links.checks``. Every file with a fault is among these; most of these have one.
+# What a fault is decide ``vault.links.checks`` and ``faults``. Every file with a fault is among these; most of these have one.
 
 # The links of so many notes are followed at a time: little memory for 100,000 notes.
 _BATCH = 5000

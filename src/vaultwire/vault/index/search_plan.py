@@ -14,16 +14,8 @@ from math import prod
 from typing import NamedTuple, Protocol, TypeAlias
 
 from vaultwire.markdown.patterns import compile_pattern
-from vaultwire.vault.index.store.tokenizer import (
-    ANYTHING,
-    CUT_SHORT,
-    NgramFilter,
-    code_of,
-    is_break,
-    sought_inside,
-    words_of,
-)
-from vaultwire.vault.index.store.vocabulary import Place, Vocabulary, find_places
+from vaultwire.vault.index.tokenizer import ANYTHING, CUT_SHORT, NgramFilter, code_of, is_break, sought_inside, words_of
+from vaultwire.vault.index.vocabulary import Place, Vocabulary, find_places
 from vaultwire.vault.search.query import And, Expression, Not, Or, Property, Within
 from vaultwire.vault.search.terms import Pattern, Text, translated
 from vaultwire.vault.search.text_forms import fold_case, is_unspaced, strip_diacritics

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from vaultwire.vault.disk.file_operations import make_private
 from vaultwire.vault.disk.process_lock import ProcessLock
-from vaultwire.vault.index.store.catalog import FORMAT, INDEXED, UNREAD, Catalog
-from vaultwire.vault.index.store.search_plan import BODY, FILE, NAME, PATH, MatchAll, Vocabularies
-from vaultwire.vault.index.store.text_index import BrokenTextIndexError, TextDocument, TextIndex
-from vaultwire.vault.index.store.tokenizer import NgramFilter
-from vaultwire.vault.index.store.vocabulary import Vocabulary, stored_form
+from vaultwire.vault.index.catalog import FORMAT, INDEXED, UNREAD, Catalog
+from vaultwire.vault.index.search_plan import BODY, FILE, NAME, PATH, MatchAll, Vocabularies
+from vaultwire.vault.index.text_index import BrokenTextIndexError, TextDocument, TextIndex
+from vaultwire.vault.index.tokenizer import NgramFilter
+from vaultwire.vault.index.vocabulary import Vocabulary, stored_form
 
 # Stores the vocabularies of one vault and its n-gram filter in the catalog, and loads them into memory.
 

@@ -20,14 +20,14 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.disk.walk import ListedNames
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store import catalog_queries
-from vaultwire.vault.index.store.catalog import UNREAD, FileRow, KnownFile, Record
-from vaultwire.vault.index.store.catalog_queries import count_notes
-from vaultwire.vault.index.store.index_folder import IndexParts
-from vaultwire.vault.index.store.note_reader import read_fields, read_note, unreadable
-from vaultwire.vault.index.store.search_plan import MatchAll
-from vaultwire.vault.index.store.text_index import TextDocument, give_back_memory
-from vaultwire.vault.index.store.tokenizer import NgramFilter, folded_words, without_encoded
+from vaultwire.vault.index import catalog_queries
+from vaultwire.vault.index.catalog import UNREAD, FileRow, KnownFile, Record
+from vaultwire.vault.index.catalog_queries import count_notes
+from vaultwire.vault.index.index_folder import IndexParts
+from vaultwire.vault.index.note_reader import read_fields, read_note, unreadable
+from vaultwire.vault.index.search_plan import MatchAll
+from vaultwire.vault.index.text_index import TextDocument, give_back_memory
+from vaultwire.vault.index.tokenizer import NgramFilter, folded_words, without_encoded
 from vaultwire.vault.search.note_parts import is_searchable, read_searchable
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
