@@ -25,16 +25,16 @@ ONLY = {
     # trust/keys.py: fingerprints of keys, in the state folder.
     # trust/audit.py: the log of what was asked, which lies outside of the vault.
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
-    # desk/answers.py: the page of the desk.
+    # desk/http_endpoint.py: the page of the desk.
     # server/apps/pages.py: the modules of the desk's page, for views inside clients.
     # cli/servers.py: the key to show a server, from a file the person names; the log of a run without a terminal (--log-file).
-    # cli/vault_commands/any_tool.py: the text of an argument, from a file the person names.
+    # cli/notes.py: the text of an argument, from a file the person names.
     # obsidian/plugin_files.py: the companion plugin, into the settings of the person's Obsidian.
     # vault/disk/file_operations.py: private files of the program: where it runs, cookies of the desk, files for clients.
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
     # vault/guides.py: one note before the first answer, without the engine.
     # client_setup/: the settings of clients, and copies of them in the state folder.
-    # service/steps.py: the file that tells the system's service manager of our server.
+    # service.py: the file that tells the system's service manager of our server.
     # vault/disk/file_operations.py, vault/disk/watch.py: also what Linux says of mounts and limits below /proc.
     "open": (
         "vault/disk/file_operations.py",
@@ -48,14 +48,14 @@ ONLY = {
         "trust/keys.py",
         "trust/audit.py",
         "trust/policy_file.py",
-        "desk/answers.py",
-        "server/apps/views.py",
+        "desk/http_endpoint.py",
+        "server/apps/__init__.py",
         "obsidian/known_vaults.py",
-        "service/steps.py",
+        "service.py",
         "cli/demo.py",
         "cli/servers.py",
-        "cli/vault_commands/any_tool.py",
-        "client_setup/client_files.py",
+        "cli/notes.py",
+        "client_setup/installing.py",
     ),
     "os.open": (
         "vault/disk/files.py",
@@ -65,7 +65,7 @@ ONLY = {
         "trust/keys.py",
         "trust/audit.py",
         "remote/store.py",
-        "client_setup/client_files.py",
+        "client_setup/installing.py",
         "transports/stdio.py",
         "obsidian/plugin_files.py",
         "cli/commands.py",
@@ -78,7 +78,7 @@ ONLY = {
     "threading.Thread": (
         "server/dispatcher.py",
         "server/workers.py",
-        "server/http/one_shot.py",
+        "app/serving.py",
         "server/vaults.py",
         "app/editors.py",
         "remote/clients.py",
@@ -86,10 +86,10 @@ ONLY = {
         "transports/relay/upstream.py",
         "vault/index/freshness.py",
     ),
-    "subprocess.Popen": ("cli/stdio_client.py", "obsidian/command.py"),
-    "subprocess.run": ("service/steps.py",),
-    # service/steps.py: between two questions to a service that starts.
-    "time.sleep": ("service/steps.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),
+    "subprocess.Popen": ("cli/demo.py", "obsidian/command.py"),
+    "subprocess.run": ("service.py",),
+    # service.py: between two questions to a service that starts.
+    "time.sleep": ("service.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),
 }
 BANNED_NAMES = ("utils", "common", "shared", "helpers", "core")
 BANNED_CLASSES = ("Manager", "Service", "Helper", "Base")

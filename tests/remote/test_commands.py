@@ -149,7 +149,7 @@ def test_without_the_packages_the_error_says_how_to_add_them(owner: Owner, vault
 
 
 def test_nothing_of_it_is_loaded_without_the_option() -> None:
-    code = "import sys, vaultwire.app.http_app, vaultwire.cli.commands\nprint([each for each in sys.modules if {}])"
+    code = "import sys, vaultwire.app.serving, vaultwire.cli.commands\nprint([each for each in sys.modules if {}])"
     loaded = "'argon2' in each or each.startswith('vaultwire.remote')"
     told = subprocess.run([sys.executable, "-c", code.format(loaded)], capture_output=True, text=True, check=True)
     assert told.stdout == "[]\n"

@@ -17,8 +17,8 @@ import pytest
 
 from support.service_managers import definition_of_unit, put_on_path, words_of_unit
 from support.vaults import write_vault
-from vaultwire.service import managers
-from vaultwire.service.job import Job
+from vaultwire import service
+from vaultwire.service import Job
 from vaultwire.trust.keys import Keys
 
 SYSTEMS = ("systemd", "launchd", "task-scheduler")
@@ -283,7 +283,7 @@ def test_a_unit_is_confined_to_the_folders_it_changes(linux: Computer) -> None:
 @pytest.mark.parametrize("program", ["/opt/vaultwire/bin/python", "/tmp/trial/bin/python"])
 def test_a_unit_has_a_tmp_of_its_own_unless_something_of_it_is_there(program: str) -> None:
     job = Job((program, "-m", "vaultwire", "serve"), {}, ("/srv/notes",), True, "http://127.0.0.1:4321", "/srv/state")
-    unit = managers.plan_systemd(job, "/home/ann", "https://example.com").content.decode("utf-8")
+    unit = service.plan_systemd(job, "/home/ann", "https://example.com").content.decode("utf-8")
     assert ("PrivateTmp=yes\n" in unit) == program.startswith("/opt/")
 
 

@@ -15,7 +15,7 @@ from support.asgi import Http, Loop
 from support.serving import Reply
 from vaultwire.remote.endpoint import SignIn
 from vaultwire.transports import guard
-from vaultwire.transports.observing import Observer
+from vaultwire.transports.guard import Observer
 
 URL = "https://notes.example.org"
 PASSWORD = "correct horse battery staple"  # of every person of the tests

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from vaultwire.app.engine import make_outside
-from vaultwire.toolkit.catalog import MORE, SIZES, Choice, Toolset, load_catalog
+from vaultwire.toolkit.catalog import MORE, SIZES, ToolSelection, Toolset, load_catalog
 from vaultwire.toolkit.registry import AnyTool, load_tool
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.instructions import instructions
@@ -150,7 +150,7 @@ def test_a_tool_is_loaded_once_and_only_when_it_is_asked_for() -> None:
 def test_instructions_fit_into_a_kilobyte_and_name_tools_that_are_there(read_only: bool) -> None:
     usable = {each["name"] for each in CATALOG if each["annotations"]["readOnlyHint"] or not read_only} | {MORE}
     for size in SIZES:
-        listed = {each["name"] for each in CATALOG if each["name"] in usable and Choice(size).lists(each)}
+        listed = {each["name"] for each in CATALOG if each["name"] in usable and ToolSelection(size).lists(each)}
         text = instructions(listed, read_only=read_only)
         assert len(text.encode()) <= 1024
         named = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)) - {"if_match", "dry_run"}

@@ -26,7 +26,7 @@ from vaultwire.remote.pages import HOLD_DAYS, Asked, consent_page, headers_of_pa
 from vaultwire.remote.people import Attempts
 from vaultwire.remote.store import ACCESS, ACCESS_SECONDS, BROWSER_SECONDS, CONNECTOR, Grant, Pair, Replayed, Store
 from vaultwire.transports import guard, read_body, send_page, send_whole
-from vaultwire.transports.guard.responses import Refusal
+from vaultwire.transports.guard import Refusal
 from vaultwire.transports.oauth import ResourcePage
 from vaultwire.trust.tokens import TokenRefused
 

@@ -1,4 +1,4 @@
-"""Results and errors of methods, in the shape of the client's revision and dialect; and where their frames go (``Outlet``).
+"""Results and errors of methods, in the shape of the client's revision and dialect; and where their frames go (``FrameSink``).
 
 Pure: no I/O, no calls of tools.
 """
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     Answer: TypeAlias = Result | Refusal
 
 
-class Wording:
+class AnswerForm:
     """Makes the answer of one call, by its revision and dialect, with the time that it took."""
 
     __slots__ = ("_dialect", "_known", "_path", "_revision", "_started", "_tool", "view")
@@ -199,7 +199,7 @@ def to_refusal(error: VaultError, request: Request) -> Refusal:
     return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {error.message}", data)
 
 
-class Outlet:
+class FrameSink:
     """Takes the frames of one exchange. It is called while the workers' lock is held: it must not wait for long."""
 
     __slots__ = ()

@@ -87,7 +87,7 @@ def standard_set(size: str = STANDARD_SIZE) -> list[str]:
     return [each["name"] for each in load_catalog() if each["listed"] in _LISTED[size] and each["listed"] != "optional"]
 
 
-class Choice:
+class ToolSelection:
     """The tools that a server has, and those that it lists to every client. All that it has can be called."""
 
     __slots__ = ("_also", "_profile", "_size", "_without")

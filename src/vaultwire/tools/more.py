@@ -97,13 +97,13 @@ def more_tools(
         message = f"There is no tool {tool[:80]!r}{former_name_hint(tool)}.{near}"
         raise VaultError(TOOL_NOT_FOUND, message, tools=[each["name"] for each in hits])
     rest = [each for each in offered if each["name"] not in (*listed, MORE)]
-    shown = [_to_found(each) for each in rest if each["listed"] != "named"]
+    unlisted = [_to_found(each) for each in rest if each["listed"] != "named"]
     others = [each["name"] for each in rest if each["listed"] == "named"]
-    lines = [f"{counted(len(shown), 'unlisted tool')}; run one with more_tools(tool, arguments):"]
-    lines += map(_to_text, shown)
+    lines = [f"{counted(len(unlisted), 'unlisted tool')}; run one with more_tools(tool, arguments):"]
+    lines += map(_to_text, unlisted)
     if others:
         lines.append(f"Others do parts of these: {', '.join(others)}")
-    return Outcome(["\n".join(lines)], FoundTools(tools=shown, total=len(rest)))
+    return Outcome(["\n".join(lines)], FoundTools(tools=unlisted, total=len(rest)))
 
 
 def _search(offered: Iterable[dict[str, Any]], query: str) -> list[dict[str, Any]]:

@@ -44,12 +44,12 @@ _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 
 def is_public(address: str) -> bool:
     """Tell whether an address is in the public internet, not in a private network, on this computer or a tunnel to one."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if not found.is_global or found.is_multicast:
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if not ip.is_global or ip.is_multicast:
         return False
-    if isinstance(found, ipaddress.IPv4Address):
+    if isinstance(ip, ipaddress.IPv4Address):
         return True
-    return found in _GLOBAL_UNICAST and found not in _TEREDO_AND_OTHERS and found not in _SIX_TO_FOUR
+    return ip in _GLOBAL_UNICAST and ip not in _TEREDO_AND_OTHERS and ip not in _SIX_TO_FOUR
 
 
 class Downloader:
@@ -175,13 +175,13 @@ def _left(until: float) -> float:
 def _check_response(response: http.client.HTTPResponse, name: str, max_bytes: int) -> None:
     if response.status != _OK:
         raise VaultError(WEB_FAILED, f"The server answered with HTTP {response.status}, not with the file.")
-    given = response.getheader("Content-Type", "").partition(";")[0].strip().lower()
-    wanted = media_type_of(name)
-    if _ALIASES.get(given, given) != wanted:
+    media_type = response.getheader("Content-Type", "").partition(";")[0].strip().lower()
+    named_type = media_type_of(name)
+    if _ALIASES.get(media_type, media_type) != named_type:
         raise VaultError(
             INVALID_ARGUMENTS,
-            f"{name!r} would be {wanted or 'of an unknown type'}, and the server says that the file is "
-            f"{given or 'of no type'}. Give the name its right extension.",
+            f"{name!r} would be {named_type or 'of an unknown type'}, and the server says that the file is "
+            f"{media_type or 'of no type'}. Give the name its right extension.",
         )
     if response.getheader("Content-Encoding", "identity") != "identity":
         raise VaultError(WEB_FAILED, "The server packed the file, though it was not asked to.")

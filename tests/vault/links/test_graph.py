@@ -217,7 +217,17 @@ def test_a_graph_that_follows_changes_equals_a_new_one(
         return original(catalog, progress)
 
     monkeypatch.setattr(link_graph, "build_graph", counted)
-    names = ["A.md", "b.md", "Sub/A.md", "Sub/c.md", "Sub/Deep/b.md", "d.png", "Sub/d.png", "Excluded/A.md", "\u00c9.md"]
+    names = [
+        "A.md",
+        "b.md",
+        "Sub/A.md",
+        "Sub/c.md",
+        "Sub/Deep/b.md",
+        "d.png",
+        "Sub/d.png",
+        "Excluded/A.md",
+        "\u00c9.md",
+    ]
     texts = [
         "[[A]]",
         "[[b]]",

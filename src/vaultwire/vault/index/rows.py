@@ -273,7 +273,9 @@ class Rows:
 
 def _find(catalog: Catalog, condition: Condition) -> list[RowFile]:
     test, values = _test(condition)
-    rows = catalog.rows(f"SELECT id, path, size, modified FROM files WHERE NOT is_excluded AND {test} ORDER BY path", values)
+    rows = catalog.rows(
+        f"SELECT id, path, size, modified FROM files WHERE NOT is_excluded AND {test} ORDER BY path", values
+    )
     return [*map(RowFile._make, rows)]
 
 

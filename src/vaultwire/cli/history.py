@@ -9,22 +9,24 @@ from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from vaultwire.cli.command import CHANGE_CODES, FOUND_CODES, HISTORY, command
-from vaultwire.cli.terminal import complain, has_reader, say, say_data, say_diff, say_rows, say_styled, width
-from vaultwire.cli.vault_commands.calling import (
+from vaultwire.cli.calling import (
     ALL,
     DONE,
     NOT_FOUND,
     Calls,
     FailedCallError,
     add_options,
+    config_of_one,
     for_person,
     local_time,
     parse_since,
     run,
     say_answer,
     say_change,
+    with_tools,
 )
+from vaultwire.cli.command import CHANGE_CODES, FOUND_CODES, HISTORY, command
+from vaultwire.cli.terminal import complain, has_reader, say, say_data, say_diff, say_rows, say_styled, width
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.toolkit.phrases import counted
 from vaultwire.vault.errors import VaultError
@@ -146,9 +148,7 @@ def _decide(options: argparse.Namespace, action: str, reason: str = "") -> int:
 
 def _run(options: argparse.Namespace, work: Callable[[Reviewer], int], *, writes: bool = False) -> int:
     """Do a command's work as the person; return the exit code. Raises ConfigError."""
-    config = make_config(options.vault, policy=options.policy)
-    if len(config.vaults) > 1:
-        raise ConfigError("give one vault: this command works with one at a time")
+    config = config_of_one(options)
     try:
         return _with_reviewer(config, work, writes=writes)
     except VaultError as error:
@@ -159,9 +159,9 @@ def _run(options: argparse.Namespace, work: Callable[[Reviewer], int], *, writes
 
 
 def _with_reviewer(config: Config, work: Callable[[Reviewer], int], *, writes: bool = False) -> int:
-    from vaultwire.app.desk import OwnVaults, desk_vaults  # noqa: PLC0415 - as above
+    from vaultwire.app.desk import desk_vaults, own_vaults  # noqa: PLC0415 - as above
 
-    with closing(OwnVaults(config)) as opened:
+    with closing(own_vaults(config)) as opened:
         vaults = desk_vaults(config, opened.get)
         if writes and vaults.read_only:
             raise ConfigError("this run is read-only, so nothing can be accepted")
@@ -188,9 +188,9 @@ def _say_json(data: object) -> None:
 
 def _proposal_row(item: dict[str, Any]) -> list[tuple[str, str]]:
     time = local_time(item["time"])
-    shown = f"{time:%Y-%m-%d %H:%M}" if has_reader() else time.isoformat()
+    when = f"{time:%Y-%m-%d %H:%M}" if has_reader() else time.isoformat()
     note = " (its file has changed since)" if item["state"] == "stale" else ""
-    return [(item["id"][1:], "33"), (shown, "2"), (item["client"] or "?", "36"), (item["summary"] + note, "")]
+    return [(item["id"][1:], "33"), (when, "2"), (item["client"] or "?", "36"), (item["summary"] + note, "")]
 
 
 _LAST = "last"
@@ -222,17 +222,17 @@ def changes(options: argparse.Namespace) -> int:
     most = options.limit or (ALL if since else _USUAL)
 
     def work(calls: Calls) -> int:
-        found = _latest(calls, options.path, most, since)
+        made = _latest(calls, options.path, most, since)
         if options.json:
-            say_data(json.dumps({"changes": found}, indent=2, ensure_ascii=False))
+            say_data(json.dumps({"changes": made}, indent=2, ensure_ascii=False))
         else:
-            say_rows(map(_row, found))
-            if not found and options.path.isdecimal():
+            say_rows(map(_row, made))
+            if not made and options.path.isdecimal():
                 complain(f"{options.path} is no path; to see change {options.path}: vaultwire show {options.path}")
-            elif not found and has_reader():
+            elif not made and has_reader():
                 of = (f" of {options.path!r}" if options.path else "") + (" since then" if since else "")
                 say(f"No changes{of} on record.")
-        return DONE if found else NOT_FOUND
+        return DONE if made else NOT_FOUND
 
     code = run(options, work)
     if has_reader() and not options.json:
@@ -248,20 +248,17 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
 
 
 @command("show", HISTORY, "show a change line by line", "vaultwire show 12", options=_add_show, codes=FOUND_CODES)
-def show(options: argparse.Namespace) -> int:
+@with_tools
+def show(options: argparse.Namespace, calls: Calls) -> int:
     """Print what a change did, line by line."""
-
-    def work(calls: Calls) -> int:
-        text, data = calls.call("list_changes", change=options.change)
-        if options.json or not has_reader():
-            say_answer(options, text, {**data["changes"][0], "diff": data["diff"]})
-            return DONE
-        head, _, diff = text.partition("\n")
-        say_styled((head, "1"))
-        say_diff(diff)
+    text, data = calls.call("list_changes", change=options.change)
+    if options.json or not has_reader():
+        say_answer(options, text, {**data["changes"][0], "diff": data["diff"]})
         return DONE
-
-    return run(options, work)
+    head, _, diff = text.partition("\n")
+    say_styled((head, "1"))
+    say_diff(diff)
+    return DONE
 
 
 def _add_undo(parser: argparse.ArgumentParser) -> None:
@@ -306,11 +303,11 @@ def undo(options: argparse.Namespace) -> int:
     return run(options, work)
 
 
-def _number_or_last(given: str) -> int:
+def _number_or_last(text: str) -> int:
     """Return the number of a change, 0 for the last one."""
-    number = 0 if given == _LAST else int(given) if given.isdecimal() else -1
-    if number < (given != _LAST):
-        raise argparse.ArgumentTypeError(f"{given!r} is no number of a change; give one, or {_LAST}")
+    number = 0 if text == _LAST else int(text) if text.isdecimal() else -1
+    if number < (text != _LAST):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of a change; give one, or {_LAST}")
     return number
 
 
@@ -333,22 +330,22 @@ def _since(options: argparse.Namespace) -> datetime | None:
 
 def _latest(calls: Calls, path: str, most: int, since: datetime | None) -> list[dict[str, Any]]:
     """Return changes, the latest first. Journals list them in the order in which they were made."""
-    found: list[dict[str, Any]] = []
+    latest: list[dict[str, Any]] = []
     before: dict[str, int] = {}
-    while len(found) < most:
-        _, data = calls.call("list_changes", path=path, limit=min(most - len(found), _PAGE), **before)
+    while len(latest) < most:
+        _, data = calls.call("list_changes", path=path, limit=min(most - len(latest), _PAGE), **before)
         page = data["changes"]
         kept = [each for each in page if since is None or local_time(each["time"]) >= since.replace(microsecond=0)]
-        found += kept
+        latest += kept
         if "next_before" not in data or len(kept) < len(page):
             break
         before = {"before": data["next_before"]}
-    return found
+    return latest
 
 
 def _row(change: dict[str, Any]) -> list[tuple[str, str]]:
     time = local_time(change["time"])
-    shown = f"{time:%Y-%m-%d %H:%M}" if has_reader() else time.isoformat()
+    when = f"{time:%Y-%m-%d %H:%M}" if has_reader() else time.isoformat()
     first = change["files"][0] if change["files"] else {"action": "", "path": ""}
     what = f"{first['action']} {first['path']}" + (f" → {first['to']}" if "to" in first else "")
     what += f" and {change['file_count'] - 1} more" if change["file_count"] > 1 else ""
@@ -356,4 +353,4 @@ def _row(change: dict[str, Any]) -> list[tuple[str, str]]:
     what += f" (undone by {change['undone_by']})" if "undone_by" in change else ""
     tool = [] if has_reader() and width() < _WIDE else [(change["tool"], "")]
     style = "2" if "undone_by" in change else ""
-    return [(str(change["change"]), "33"), (shown, "2"), (change["client"] or "?", "36"), *tool, (what, style)]
+    return [(str(change["change"]), "33"), (when, "2"), (change["client"] or "?", "36"), *tool, (what, style)]
