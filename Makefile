@@ -23,7 +23,7 @@ check: $(VENV)/.developing
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/generate.py --check
 
-# The tests, in one process for each core. ARGS="tests/vault -x" runs some of them, ARGS="-n 0" runs them in one process.
+# The tests, in one process more than there are cores. ARGS="tests/vault -x" runs some of them, ARGS="-n 0" runs them in one process.
 PARALLEL := -n auto --dist worksteal
 unit: $(VENV)/.developing
 	$(BIN)/python -m pytest $(PARALLEL) $(ARGS)

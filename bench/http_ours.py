@@ -13,16 +13,14 @@ from bench.noop_server import noop
 
 from vaultwire import app
 from vaultwire.app import engine
-from vaultwire.app.http_app import Address, HttpApp
-from vaultwire.app.network import NetworkServer
-from vaultwire.app.serving import make_network_config, serve_all
+from vaultwire.app.serving import Address, HttpApp, NetworkServer, make_network_config, serve_all
 from vaultwire.config import make_config
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import Toolset
 from vaultwire.toolkit.schema import describe
+from vaultwire.transports.guard import Observer
 from vaultwire.transports.http_server import Limits
 from vaultwire.transports.listening import local_names
-from vaultwire.transports.observing import Observer
 from vaultwire.trust.policy import Policy
 
 

@@ -36,6 +36,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.hypothesis_seed = os.environ[SEED_VARIABLE]
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one process more than there are cores: some tests wait, for a disk, a timer or another process."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(autouse=True, scope="session")
 def cache() -> Iterator[None]:
     """Keep every test away from the user's cache and journals: each server gets folders that end with the run."""

@@ -31,7 +31,6 @@ MOVED = {
     "review.md": "policy.md#let-changes-wait",
     "audit.md": "policy.md#audit-log-limits-lists-of-tools-the-web",
     "service.md": "team.md#as-a-service",
-    "remote.md": "team.md#from-other-computers",
     "relay.md": "rest.md#one-server-many-clients",
     "security.md": "safety.md#threats-and-tests",
     "coming-from.md": "comparison.md#coming-from-another-server",

@@ -12,7 +12,7 @@ from scripts.pages import clients_page, configuration_page, tools_page
 
 from vaultwire import tools
 from vaultwire.app.engine import make_outside
-from vaultwire.obsidian.backends import FilesBackend
+from vaultwire.obsidian.command import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, CATALOG
 from vaultwire.toolkit.schema import declared_tools, describe
 from vaultwire.tools.obsidian_cli.family import make_family

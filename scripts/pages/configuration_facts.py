@@ -47,7 +47,8 @@ OWN_FILES = {
     "state": (
         KnownFile(
             "journal-*/",
-            "The record of the changes of one vault, with the bytes before and after each: what `undo` and `changes` read. "
+            "The record of the changes of one vault, with the bytes before and after each: what `undo` and `changes` read; "
+            "also what waits for you, and what you decided. "
             "Kept for 90 days, and up to 500 MB for each vault.",
             "Only if you never want to undo these changes. Not while a server runs.",
         ),

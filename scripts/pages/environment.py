@@ -64,9 +64,6 @@ VARIABLES = (
     Variable("XDG_CACHE_HOME", USUAL, "Linux: the parent of the cache folder.", "~/.cache"),
     Variable("XDG_STATE_HOME", USUAL, "Linux: the parent of the state folder.", "~/.local/state"),
     Variable("LOCALAPPDATA", USUAL, "Windows: the parent of the cache and the state folder.", r"~\AppData\Local"),
-    Variable(
-        "COMPUTERNAME", USUAL, "Windows: this computer's name in the lock of a journal on a network drive.", "empty"
-    ),
     Variable("DISPLAY", USUAL, "Linux: there is a screen, so `ide` may open the desk.", "no page is opened"),
     Variable("WAYLAND_DISPLAY", USUAL, "Linux: as DISPLAY.", "no page is opened"),
     Variable("BROWSER", USUAL, "Linux: as DISPLAY; it also names the browser.", "the system's"),

@@ -17,7 +17,7 @@ READ_ONLY_VARIABLE = "VAULTWIRE_READ_ONLY"
 STRUCTURED_VARIABLE = "VAULTWIRE_STRUCTURED"
 OBSIDIAN_VARIABLE = "VAULTWIRE_OBSIDIAN"
 
-# What answers the obsidian_* tools: see obsidian.backends.
+# What answers the obsidian_* tools: see obsidian.command.
 BACKENDS = ("app", "files", "auto")
 
 TYPE_CHECKING = False
@@ -101,10 +101,15 @@ def keys_folder(state: str | None = None) -> str:
     return os.path.join(state_folder() if state is None else state, "keys")
 
 
-def audit_file(given: str) -> str:
+def sign_in_folder(state: str | None = None) -> str:
+    """Return the folder of people and grants, in the state folder."""
+    return os.path.join(state_folder() if state is None else state, "sign-in")
+
+
+def audit_file(place: str) -> str:
     """Return the path of the audit log: the given file, or ``audit.jsonl`` in the given folder."""
-    path = os.path.abspath(os.path.expanduser(given))
-    return os.path.join(path, "audit.jsonl") if os.path.isdir(path) or given.endswith(("/", os.sep)) else path
+    path = os.path.abspath(os.path.expanduser(place))
+    return os.path.join(path, "audit.jsonl") if os.path.isdir(path) or place.endswith(("/", os.sep)) else path
 
 
 def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -> Config:
@@ -116,13 +121,13 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
     for option in options.keys() - _OPTIONS:
         raise TypeError(f"there is no option {option!r}; there are {', '.join(sorted(_OPTIONS))}")
     given = os.environ.get(VAULT_VARIABLE, "") if vault is None else vault
-    each = [given] if isinstance(given, str) else list(given)
-    if not each or not all(each):
+    texts = [given] if isinstance(given, str) else list(given)
+    if not texts or not all(texts):
         message = f"which vault? Give --vault PATH or set {VAULT_VARIABLE} to a folder of Markdown notes"
         from vaultwire.obsidian.known_vaults import known_names  # noqa: PLC0415 - only for a message
 
         raise ConfigError(message + known_names(" or one that Obsidian knows: "))
-    vaults = _choose(each)
+    vaults = _choose(texts)
     usual_cache, usual_state = _user_folders()
     for folder in vaults.values():
         cache = _outside(folder, CACHE_VARIABLE, usual_cache)
@@ -151,18 +156,18 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
     return config
 
 
-def _choose(given: list[str]) -> dict[str, str]:
+def _choose(options: list[str]) -> dict[str, str]:
     """Return the vaults' folders by their names. Raises ConfigError.
 
     A folder inside another one is refused: its notes would be in two vaults, under two locks and in two journals.
     """
-    path = os.path.abspath(os.path.expanduser(given[0]))
-    if len(given) == 1 and _can_be_listed(path):  # the usual case: nothing more is loaded for it
+    path = os.path.abspath(os.path.expanduser(options[0]))
+    if len(options) == 1 and _can_be_listed(path):  # the usual case: nothing more is loaded for it
         return {"": path}
     from vaultwire.obsidian.known_vaults import VaultSelectionError, select_vaults  # noqa: PLC0415
 
     try:
-        vaults = select_vaults(given)
+        vaults = select_vaults(options)
     except VaultSelectionError as error:
         raise ConfigError(str(error)) from None
     for outer, folder in vaults.items():
@@ -268,17 +273,17 @@ def policy_path(given: str | None) -> str | None:
     return os.path.abspath(os.path.expanduser(given)) if given else None
 
 
-def _prompts_folder(given: str | None) -> str | None:
+def _prompts_folder(folder: str | None) -> str | None:
     """Return the path of the folder in the vault, None for none. It may be made later."""
-    given = given if given is not None else os.environ.get(PROMPTS_VARIABLE)
-    if not given:
+    folder = folder if folder is not None else os.environ.get(PROMPTS_VARIABLE)
+    if not folder:
         return None
-    slashed = given.replace("\\", "/")
+    slashed = folder.replace("\\", "/")
     parts = [part for part in slashed.split("/") if part not in ("", ".")]
     # A ":" as second character means a drive's letter.
     if not parts or slashed.startswith("/") or slashed[1:2] == ":" or any(part.startswith(".") for part in parts):
         raise ConfigError(
-            f"not a folder for prompts: {given!r}. Give a folder in the vault, such as Prompts; not the vault itself, not "
+            f"not a folder for prompts: {folder!r}. Give a folder in the vault, such as Prompts; not the vault itself, not "
             "an absolute path, and no hidden folder"
         )
     return "/".join(parts)

@@ -106,8 +106,8 @@ def hint_for_clients(extra: str) -> str:
 
 def _adding(extra: str, installed: Installation, python: str) -> list[str]:
     # Not "vaultwire[pdf]": the name works only with an index that has it, and the packages work with every way.
-    wanted = packages(extra)
-    if not wanted:  # a source tree that is on the path and not installed
+    needed = packages(extra)
+    if not needed:  # a source tree that is on the path and not installed
         return ["python", "-m", "pip", "install", f".[{extra}]"]
     way, source = installed
     if way in {UVX, PIPX_RUN, UV_TOOL} and (source or IS_PUBLISHED):
@@ -116,10 +116,10 @@ def _adding(extra: str, installed: Installation, python: str) -> list[str]:
             return ["uv", "tool", "install", *_with(together), source or NAME]
         return _from_cache(way, source, together)
     if way == PIPX:
-        return ["pipx", "inject", os.path.basename(sys.prefix), *wanted]
+        return ["pipx", "inject", os.path.basename(sys.prefix), *needed]
     if way == PIP:
-        return [python, "-m", "pip", "install", *wanted]
-    return ["uv", "pip", "install", "--python", python, *wanted]
+        return [python, "-m", "pip", "install", *needed]
+    return ["uv", "pip", "install", "--python", python, *needed]
 
 
 def _from_cache(way: str, source: str, with_extras: list[str]) -> list[str]:
@@ -153,11 +153,11 @@ def _source() -> str:
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - as above
 
     try:
-        found = json.loads(distribution(NAME).read_text("direct_url.json") or "{}")
+        record = json.loads(distribution(NAME).read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
         return ""
-    url = found.get("url", "")
-    if vcs := found.get("vcs_info"):
+    url = record.get("url", "")
+    if vcs := record.get("vcs_info"):
         revision = f"@{vcs['requested_revision']}" if vcs.get("requested_revision") else ""
         return f"{vcs['vcs']}+{url}{revision}"
     return _to_path(url) if url.startswith("file:") else url

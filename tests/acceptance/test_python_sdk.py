@@ -65,13 +65,15 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
+VAULT = "=== Projects/Alpha.md\nThe fox. #project\n\n## Den\n\nHere.\n=== Other.md\nNothing.\n"
+
 Reach = Callable[..., StdioServerParameters | str]
 
 
 @pytest.fixture(params=["stdio", "http"])
 def reach(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reach]:
     """Return a function that returns what the client is to connect to: a server with these options."""
-    write_vault(tmp_path, "=== Projects/Alpha.md\nThe fox. #project\n\n## Den\n\nHere.\n=== Other.md\nNothing.\n")
+    write_vault(tmp_path, VAULT)
     with ExitStack() as stack:
 
         def start(*options: str) -> StdioServerParameters | str:
@@ -83,9 +85,17 @@ def reach(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reach]:
         yield start
 
 
-@pytest.fixture
-def server(reach: Reach) -> StdioServerParameters | str:
-    return reach()
+@pytest.fixture(scope="module", params=["stdio", "http"])
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StdioServerParameters | str]:
+    """Return what the client is to connect to where it changes nothing: over HTTP the same server for all tests."""
+    vault = write_vault(tmp_path_factory.mktemp("shared") / "vault", VAULT)
+    if request.param == "stdio":
+        yield StdioServerParameters(command=sys.executable, args=["-m", "vaultwire", "stdio", "--vault", str(vault)])
+        return
+    with Serving(vault) as serving:
+        yield f"{serving.url}/mcp"
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -140,7 +150,8 @@ def test_failures_reach_the_client_as_results(server: StdioServerParameters | st
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_progress_reaches_the_client(server: StdioServerParameters | str, mode: str) -> None:
+def test_progress_reaches_the_client(reach: Reach, mode: str) -> None:
+    server = reach()
     came: list[tuple[float, float | None, str | None]] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:

@@ -14,9 +14,8 @@ from support.bases import recorded, recorded_row
 from vaultwire.bases.base import Broken, NotABaseError, read_base, read_expression
 from vaultwire.bases.comparing import to_json
 from vaultwire.bases.evaluation import evaluate
-from vaultwire.bases.functions.files import FILE_FIELDS
 from vaultwire.bases.functions.on_values import DATE_FIELDS, DURATION_FIELDS
-from vaultwire.bases.functions.table import GLOBALS, LAMBDAS, METHODS
+from vaultwire.bases.functions.table import FILE_FIELDS, GLOBALS, LAMBDAS, METHODS
 from vaultwire.bases.parser import (
     Binary,
     Call,

@@ -299,16 +299,16 @@ def check_rows(root: Path, filters: list[str], kind: str, order: str, formula: s
     view = f"{{name: V, type: table, order: {order}}}"
     base = f'filters:\n  {kind}:\n{lines}formulas: {{f: "{formula}"}}\nviews:\n  - {view}\n'
     block = "".join(f"> {line}\n" for line in ["```base", *base.splitlines(), "```"])
-    settings_file = '=== .obsidian/app.json\n{"userIgnoreFilters": ["Hidden/"]}\n'
+    settings_file = '=== .obsidian/app.json\n{"userIgnoreFilters": ["Excluded/"]}\n'
     write_vault(
         root,
-        f"{settings_file}=== Some.base\n{base}=== In.md\n{block}=== Hidden/In.md\n{block}=== Hidden/B.base\n{base}",
+        f"{settings_file}=== Some.base\n{base}=== In.md\n{block}=== Excluded/In.md\n{block}=== Excluded/B.base\n{base}",
     )
     node = {"id": "1", "type": "text", "text": block, "x": 0, "y": 0, "width": 1, "height": 1}
     canvas = root / "Cards.canvas"
     canvas.write_text(json.dumps({"nodes": [node], "edges": []}))
-    places: list[dict[str, Any]] = [{"base": name} for name in ("Some.base", "Hidden/B.base")]
-    places += [{"base": name, "block": 1} for name in ("In.md", "Hidden/In.md")]
+    places: list[dict[str, Any]] = [{"base": name} for name in ("Some.base", "Excluded/B.base")]
+    places += [{"base": name, "block": 1} for name in ("In.md", "Excluded/In.md")]
     vault = open_vault(root)
 
     def rows(place: dict[str, Any]) -> list[tuple[str, list[object]]]:

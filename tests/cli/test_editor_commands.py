@@ -12,7 +12,7 @@ import pytest
 from support.editor_door import EditorDoor
 from support.vaults import snapshot, write_vault
 from vaultwire.cli import main
-from vaultwire.editor.state import Mention, Position, Selection
+from vaultwire.editor import Mention, Position, Selection
 from vaultwire.installation import server_command
 from vaultwire.transports.lock_file import endpoint_file, new_endpoint
 

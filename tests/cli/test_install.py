@@ -229,11 +229,11 @@ def test_undo_keeps_the_copy_if_the_client_has_lost_its_file(home: Path, capsys:
 
 
 def test_an_installation_waits_for_another_one(home: Path) -> None:
-    from vaultwire.client_setup import client_files  # noqa: PLC0415
+    from vaultwire.client_setup import installing  # noqa: PLC0415
 
     file_of("cursor", home).write_text("{}")
     command = [sys.executable, "-m", "vaultwire", "install", "cursor", "--vault", "Notes"]
-    with client_files.locked(str(home.parent / "state")):
+    with installing.locked(str(home.parent / "state")):
         waiting = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert waiting.stdout is not None
         while '+      "command"' not in waiting.stdout.readline():
@@ -540,15 +540,15 @@ def test_opencode_keeps_the_form_of_its_file(home: Path) -> None:
 
 
 def test_a_file_that_changes_meanwhile_is_not_overwritten(home: Path) -> None:
-    from vaultwire.client_setup import client_files  # noqa: PLC0415
+    from vaultwire.client_setup import installing  # noqa: PLC0415
     from vaultwire.client_setup.clients import SetupError  # noqa: PLC0415
 
     path = file_of("cursor", home)
     path.write_text("{}")
-    before = client_files.read(str(path))
+    before = installing.read(str(path))
     path.write_text('{"a": 1}')
     with pytest.raises(SetupError, match="changed by another program just now"):
-        client_files.replace(str(path), before, b"{}")
+        installing.replace(str(path), before, b"{}")
     assert path.read_text() == '{"a": 1}'
     assert os.listdir(path.parent) == [path.name]
 

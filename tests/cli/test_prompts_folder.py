@@ -13,7 +13,7 @@ import pytest
 from support.vaults import write_vault
 from support.wire import envelope
 from vaultwire.cli import clients
-from vaultwire.client_setup.clients import CLIENTS
+from vaultwire.cli.commands import make_parser
 from vaultwire.config import ConfigError, make_config
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "prompts/list", "params": {"_meta": envelope()}}
@@ -75,5 +75,6 @@ def test_a_folder_is_kept_with_slashes_between_its_parts(vault: Path) -> None:
 
 
 def test_a_clients_entry_names_the_folder(vault: Path) -> None:
-    entry = clients.entry_for(CLIENTS["cursor"], make_config(str(vault), prompts="My prompts"), "vaultwire")
+    given = ["client-config", "cursor", "--vault", str(vault), "--prompts", "My prompts"]
+    entry = clients.read_setup(make_parser().parse_args(given)).entry
     assert entry["args"] == ["stdio", "--vault", str(vault), "--prompts", "My prompts"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultwire.cli import run_options
+from vaultwire.cli.servers import add_serve
+from vaultwire.config import make_config
 
 OPTIONS = ["--vault", "--prompts", "--policy", "--backend", "--dialect"]
 FLAGS = ["--read-only", "--require-read-first", "--structured", "--standalone"]
@@ -75,3 +78,14 @@ def test_usual_options_are_read_quickly(arguments: list[str], settings: dict[str
 )
 def test_what_is_unusual_is_left_to_argparse(arguments: list[str]) -> None:
     assert run_options.read_quickly(arguments) is None
+
+
+def test_a_command_line_for_the_same_run_names_what_the_environment_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTWIRE_READ_ONLY", "true")
+    parser = argparse.ArgumentParser()
+    add_serve(parser)
+    options = parser.parse_args(["--vault", str(tmp_path), "--rate", "each=60"])
+    same = run_options.to_arguments(add_serve, options, make_config(**run_options.read_all(options)))
+    assert same == ["--vault", str(tmp_path), "--read-only", "--rate", "each=60", "--port", "3000"]

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from support.command_line import run_command
 from support.serving import PATIENCE, Reply, Serving, stage
 from support.vaults import write_vault
 
@@ -215,7 +216,7 @@ def test_a_port_that_is_no_number_shows_the_usage(vault: Path) -> None:
 
 def test_a_server_in_the_open_wants_a_key_warns_and_answers_to_addresses(vault: Path, tmp_path: Path) -> None:
     state = str(tmp_path / "state")
-    issued = run("keys", "issue", "phone", VAULTWIRE_STATE=state)
+    issued = run_command("keys", "issue", "phone", VAULTWIRE_STATE=state)
     key = issued.stdout.strip()
     with Serving(vault, "--host", "0.0.0.0", VAULTWIRE_STATE=state) as server:
         assert server.request("GET", "/bridge/v1/health").status == 401
@@ -306,16 +307,16 @@ def state(tmp_path: Path) -> Iterator[str]:
 
 
 def test_keys_are_issued_listed_and_revoked(state: str) -> None:
-    issued = run("keys", "issue", "phone", VAULTWIRE_STATE=state)
+    issued = run_command("keys", "issue", "phone", VAULTWIRE_STATE=state)
     assert issued.returncode == 0
     key = issued.stdout.strip()
     assert issued.stdout == f"{key}\n"  # nothing else: it can be piped
     assert "once" in issued.stderr
-    listed = run("keys", "list", VAULTWIRE_STATE=state)
+    listed = run_command("keys", "list", VAULTWIRE_STATE=state)
     assert listed.stdout.startswith("phone\tsince ")
     assert key not in listed.stdout
-    assert run("keys", "revoke", "phone", VAULTWIRE_STATE=state).returncode == 0
-    assert run("keys", "list", VAULTWIRE_STATE=state).stdout == ""
+    assert run_command("keys", "revoke", "phone", VAULTWIRE_STATE=state).returncode == 0
+    assert run_command("keys", "list", VAULTWIRE_STATE=state).stdout == ""
 
 
 @pytest.mark.parametrize(
@@ -323,14 +324,14 @@ def test_keys_are_issued_listed_and_revoked(state: str) -> None:
     [(["issue", "../x"], "not a name for a key"), (["revoke", "nobody"], "no key named nobody")],
 )
 def test_a_key_that_cannot_be_is_one_clear_line(state: str, arguments: list[str], words: str) -> None:
-    finished = run("keys", *arguments, VAULTWIRE_STATE=state)
+    finished = run_command("keys", *arguments, VAULTWIRE_STATE=state)
     assert (finished.returncode, finished.stdout) == (1, "")
     assert words in finished.stderr
     assert finished.stderr.count("\n") == 1
 
 
 def test_a_name_in_use_shows_no_key(state: str) -> None:
-    run("keys", "issue", "phone", VAULTWIRE_STATE=state)
-    again = run("keys", "issue", "phone", VAULTWIRE_STATE=state)
+    run_command("keys", "issue", "phone", VAULTWIRE_STATE=state)
+    again = run_command("keys", "issue", "phone", VAULTWIRE_STATE=state)
     assert (again.returncode, again.stdout) == (1, "")
     assert "already" in again.stderr

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from websockets.sync.client import connect
 
+from support.command_line import run_command
 from support.wire import Server
 from vaultwire.cli.terminal import plain, plain_data, say
 
@@ -41,6 +42,14 @@ def vault(tmp_path: Path) -> Path:
 
 def run(*arguments: str, **environment: str) -> tuple[int, str]:
     """Return the exit code and all that was printed, which must be plain."""
+    finished = run_command(*arguments, **environment)
+    for output in (finished.stdout, finished.stderr):
+        assert_plain(output)
+    return finished.returncode, finished.stdout
+
+
+def run_process(*arguments: str, **environment: str) -> tuple[int, str]:
+    """Do the same in a process of its own, whose streams have the encoding that the environment says."""
     finished = subprocess.run(
         [sys.executable, "-m", "vaultwire", *arguments],
         stdin=subprocess.DEVNULL,
@@ -60,7 +69,7 @@ def assert_plain(text: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_check_says_names_as_text(vault: Path, encoding: str) -> None:
-    code, said = run("check", "--vault", str(vault), PYTHONIOENCODING=encoding)
+    code, said = run_process("check", "--vault", str(vault), PYTHONIOENCODING=encoding)
     assert code == 1
     assert r"A\x1b]0;x\x07\x1b[2J\rB\nAll is well.\x9b2J" in said
     assert "\nAll is well." not in said

@@ -17,7 +17,7 @@ import pytest
 from support.at_terminal import Shown, at_terminal
 from support.command_line import run_command
 from support.vaults import snapshot, write_vault
-from vaultwire.cli.vault_commands.calling import for_person, parse_since
+from vaultwire.cli.calling import for_person, parse_since
 from vaultwire.config import ConfigError
 
 VAULT = """

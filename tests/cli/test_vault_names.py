@@ -12,7 +12,7 @@ import pytest
 
 from support.vaults import write_vault
 from vaultwire.cli import clients
-from vaultwire.client_setup.clients import CLIENTS
+from vaultwire.cli.commands import make_parser
 from vaultwire.config import ConfigError, make_config
 from vaultwire.obsidian import known_vaults
 
@@ -133,7 +133,8 @@ def test_the_journal_lies_in_none_of_the_vaults(folder: Path, vault: str, monkey
 
 def test_what_is_printed_for_a_client_serves_the_same_vaults(folder: Path) -> None:
     config = make_config(["Work=one", "two"])
-    entry = clients.entry_for(CLIENTS["cursor"], config, "vaultwire")
+    given = ["client-config", "cursor", "--vault", "Work=one", "--vault", "two"]
+    entry = clients.read_setup(make_parser().parse_args(given)).entry
     options = entry["args"][entry["args"].index("stdio") + 1 :]
     assert options == ["--vault", f"Work={folder / 'one'}", "--vault", f"two={folder / 'two'}"]
     assert make_config(options[1::2]).vaults == config.vaults

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultwire.client_setup.client_files import read, replace
+from vaultwire.client_setup.installing import read, replace
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
 as_root = pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root gives files away")

@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.fixtures import IMAGE, PNG, form
 from vaultwire.protocol.revisions import Revision
+from vaultwire.server.features import Features
 from vaultwire.toolkit.registry import Client
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 
@@ -26,8 +27,8 @@ _PROMPTS: dict[str, tuple[str, ...]] = {
 }
 
 
-class FixtureFeatures:
-    """Fills the handlers' ``Features``."""
+class FixtureFeatures(Features):
+    """Answers from the fixtures, not from a vault."""
 
     def answer(self, method: str, params: dict[str, Any], revision: Revision, client: Client) -> dict[str, Any]:
         caching = {"ttlMs": 0, "cacheScope": "private"} if revision.stateless else {}

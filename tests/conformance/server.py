@@ -24,7 +24,7 @@ from vaultwire.server.features import Features
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_UPDATES, Subscriptions
 from vaultwire.server.workers import Workers
-from vaultwire.transports import guard, http_server, listening, observing, stdio, streamable_http
+from vaultwire.transports import guard, http_server, listening, stdio, streamable_http
 from vaultwire.trust.policy import Policy
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ CAPABILITIES = {
 
 class FixtureHandlers(Handlers):
     def _all_features(self) -> Features:
-        return FixtureFeatures()
+        return FixtureFeatures(self.vaults, None)
 
 
 def make_handlers(vault: Path) -> Handlers:
@@ -71,7 +71,7 @@ def serve(app: App, stop: Callable[[], Awaitable[None]], port: int) -> None:
         key_required=False,
         owner=lambda _: None,
     )
-    observer = observing.Observer(log_json=False, metrics=False)
+    observer = guard.Observer(log_json=False, metrics=False)
     guarded = guard.Guard([guard.Door("mcp", "/mcp", app, MOST_BYTES, needs_key=False)], rules, observer)
 
     def ready(_stop: Callable[[], None]) -> None:

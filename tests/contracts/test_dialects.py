@@ -22,7 +22,7 @@ from vaultwire.config import make_config
 from vaultwire.protocol.dialects import DIALECTS
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
-from vaultwire.server.results import Refusal, Result, Wording
+from vaultwire.server.results import AnswerForm, Refusal, Result
 from vaultwire.server.workers import Job
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.toolkit.registry import Failure, invoke
@@ -303,7 +303,7 @@ def test_secure_answers_nothing_before_the_handshake(vault: Path, method: str) -
 )
 def test_secure_tells_every_failed_search_in_the_same_words(code: str, message: str) -> None:
     for tool, text in (("web_search", f"Search error: {message}"), ("read_note", f"{code}: {message}")):
-        answer = Wording(LATEST_HANDSHAKE, DIALECTS["secure"], tool, ()).failure(code, message, {})
+        answer = AnswerForm(LATEST_HANDSHAKE, DIALECTS["secure"], tool, ()).failure(code, message, {})
         assert isinstance(answer, Result)
         assert answer.value == {"content": [{"type": "text", "text": text}], "isError": True}
         assert answer.failed == code
@@ -439,7 +439,7 @@ def test_filesystem_says_how_large_a_file_is_that_is_too_large(vault: Path) -> N
 
 @pytest.mark.parametrize("code", ["INTERNAL", "TIMEOUT"])
 def test_filesystem_has_a_number_for_what_is_the_servers_fault(code: str) -> None:
-    answer = Wording(LATEST_HANDSHAKE, DIALECTS["filesystem"], "read_note", ()).failure(code, "It failed.", {})
+    answer = AnswerForm(LATEST_HANDSHAKE, DIALECTS["filesystem"], "read_note", ()).failure(code, "It failed.", {})
     assert isinstance(answer, Refusal)
     assert (answer.code, answer.data) == (-32603, {"errorCode": code})
 

@@ -255,6 +255,13 @@ def test_every_answer_has_the_headers_of_a_safe_page(vault: Path, state: Path) -
         assert server.request("GET", "/desk/api/x", cookie=cookie).headers["cache-control"] == "no-store"
 
 
+def test_a_browser_sends_the_form_for_a_key_with_the_origin_of_its_page(vault: Path, state: Path) -> None:
+    with serving(vault, state) as server:
+        page = server.request("GET", "/desk/")
+        assert b"<form" in page.body
+        assert page.headers["referrer-policy"] == "same-origin"  # with "no-referrer" its origin would be "null"
+
+
 def test_only_the_files_of_the_page_are_served(vault: Path, state: Path) -> None:
     with serving(vault, state) as server:
         script = server.request("GET", "/desk/assets/app.js")

@@ -14,7 +14,7 @@ from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire.config import state_folder
 from vaultwire.desk.access import desk_folder, sign_out
-from vaultwire.desk.events import Events
+from vaultwire.desk.http_endpoint import Events
 from vaultwire.vault.errors import JOURNAL_FAILED, VaultError
 
 

@@ -13,7 +13,7 @@ import pytest
 from support.chromium import Tab, in_browser, open_tab
 from support.editor_door import EditorDoor
 from support.vaults import write_vault
-from vaultwire.desk.command_api import KEY_HEADER
+from vaultwire.desk.plugin_endpoint import KEY_HEADER
 
 pytestmark = in_browser
 

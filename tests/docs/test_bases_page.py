@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from vaultwire.bases.functions.files import FILE_FIELDS
 from vaultwire.bases.functions.on_values import DATE_FIELDS, DURATION_FIELDS
-from vaultwire.bases.functions.table import ANY, GLOBALS, LAMBDAS, METHODS
+from vaultwire.bases.functions.table import ANY, FILE_FIELDS, GLOBALS, LAMBDAS, METHODS
 
 FIELDS = {
     "String": ("length",),

@@ -12,7 +12,7 @@ from typing import Any
 from scripts.first_hour import CALLS
 
 from support.vaults import write_vault
-from vaultwire.cli.stdio_client import StdioClient
+from vaultwire.cli.demo import StdioClient
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "first-hour.md"
 CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "claude-ai", "version": "1"}}

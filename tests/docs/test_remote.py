@@ -21,8 +21,7 @@ from support.certificates import make_certificate
 from support.issuer import Issuer
 from support.serving import Serving
 from support.vaults import write_vault
-from vaultwire.server import call_runner, subscriptions
-from vaultwire.server.http import mcp_endpoint, streams
+from vaultwire.server import call_runner, mcp_endpoint, subscriptions
 from vaultwire.transports import guard, oauth, rest
 from vaultwire.transports.http_server import Limits
 from vaultwire.trust import limits
@@ -127,9 +126,9 @@ def test_the_bounds_are_those_of_the_code() -> None:
         ("{} for all clients together", limits.MAX_CALLS),
         ("| MCP sessions | {};", mcp_endpoint.MAX_SESSIONS),
         ("an hour without a message", mcp_endpoint.SESSION_SECONDS == 3600),
-        ("{} streams that ended, 16 MiB", streams._MOST_KEPT_STREAMS),
-        ("that ended, {} MiB", streams._MOST_KEPT_BYTES // mib),
-        ("{} frames of each stream", streams._MOST_FRAMES),
+        ("{} streams that ended, 16 MiB", mcp_endpoint._MOST_KEPT_STREAMS),
+        ("that ended, {} MiB", mcp_endpoint._MOST_KEPT_BYTES // mib),
+        ("{} frames of each stream", mcp_endpoint._MOST_FRAMES),
         ("{} for each client", subscriptions.MAX_WATCHED),
         ("15 minutes, 10,000 in all", (call_runner._STATE_SECONDS, call_runner._MOST_OPEN) == (900, 10_000)),
         ("| {:.0f} seconds |", Limits().stalled),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.editor.proposals import Decision, Diff, Proposals
+from vaultwire.editor import Decision, Diff, Proposals
 from vaultwire.vault.changes.change import Author, Change
 from vaultwire.vault.errors import STALE_EDIT, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.editor.state import (
+from vaultwire.editor import (
     EditorState,
     Mention,
     Position,

@@ -1,7 +1,8 @@
 """``connect``, ``client`` and ``shared``: clients at the doors of the server, in the revisions of the protocol.
 
 A test runs once at each door, each time in another revision. A fact that differs from revision to revision says
-``@EVERY_REVISION``; one that depends on the door and the revision together says ``@EVERY_DOOR``.
+``@EVERY_REVISION``; one that depends on the door and the revision together says ``@EVERY_DOOR``. What starts a server of its
+own says ``@EVERY_KIND`` instead where only the handshake matters: each door with a session, without one, and as of 2026-07-28.
 
 ``shared`` is a server for all tests that change nothing: starting one takes longer than most of them.
 
@@ -67,6 +68,8 @@ def at(*doors: Door) -> pytest.MarkDecorator:
 ONE_OF_EACH = (Door("stdio", REVISIONS[0]), Door("session", REVISIONS[-2]), Door("no session", STATELESS_REVISION))
 EVERY_REVISION = at(Door("stdio", REVISIONS[0]), *(Door("session", each) for each in REVISIONS[1:-1]), ONE_OF_EACH[-1])
 EVERY_DOOR = at(*doors())
+KINDS = (*ONE_OF_EACH, Door("stdio", STATELESS_REVISION), Door("no session", REVISIONS[-2]))
+EVERY_KIND = at(*KINDS)
 
 
 def reach(door: Door, server: Serving, capabilities: dict[str, Any] | None = None) -> HttpClient:
@@ -130,6 +133,24 @@ def shared_serving(shared_vault: Path) -> Iterator[Serving]:
     """Return the one server behind all clients at the network doors that change nothing."""
     with Serving(shared_vault) as server:
         yield server
+
+
+@pytest.fixture
+def reach_shared(
+    door: Door, shared_vault: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[[dict[str, Any]], Client]]:
+    """Return a function that opens a client with these capabilities, of a server that others talk to where that can be."""
+    with ExitStack() as stack:
+
+        def start(capabilities: dict[str, Any]) -> Client:
+            if door.name != "stdio":
+                serving = request.getfixturevalue("shared_serving")
+                return stack.enter_context(reach(door, serving, capabilities))
+            server = stack.enter_context(Server(shared_vault))
+            server.open(door.revision, capabilities)
+            return server
+
+        yield start
 
 
 @pytest.fixture(scope="session")

@@ -47,8 +47,8 @@ def has_views(door: Door, revision: str) -> bool:
 
 @EVERY_DOOR
 @proves("SEP-1865: a tool names its view in _meta.ui.resourceUri")
-def test_tools_have_views_for_a_client_that_shows_them(connect: Callable[..., Client], has_views: bool) -> None:
-    tools = connect(capabilities=APPS).request("tools/list")["result"]["tools"]
+def test_tools_have_views_for_a_client_that_shows_them(reach_shared: Callable[..., Client], has_views: bool) -> None:
+    tools = reach_shared(APPS).request("tools/list")["result"]["tools"]
     views = {tool["name"]: tool["_meta"]["ui"]["resourceUri"] for tool in tools if "_meta" in tool}
     if not has_views:
         assert views == {}
@@ -139,11 +139,11 @@ def test_a_view_shows_nothing_that_the_client_may_not_read(
 
 @EVERY_REVISION
 @proves("SEP-1865: the server declares the extension to a client that did")
-def test_the_extension_is_declared_to_who_declares_it(connect: Callable[..., Client], revision: str) -> None:
-    told = connect(capabilities=APPS).opened["capabilities"]
+def test_the_extension_is_declared_to_who_declares_it(reach_shared: Callable[..., Client], revision: str) -> None:
+    told = reach_shared(APPS).opened["capabilities"]
     assert told.get("extensions") == ({UI: {}} if revision >= "2025-06-18" else None)
     for capabilities in OTHERS[:2]:
-        assert "extensions" not in connect(capabilities=capabilities).opened["capabilities"]
+        assert "extensions" not in reach_shared(capabilities).opened["capabilities"]
 
 
 @proves("ours: with several vaults a view knows its vault, and asks about that one")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interaction.conftest import EVERY_DOOR, Door
+from interaction.conftest import EVERY_KIND, Door
 from support.http_wire import Client
 from support.proofs import proves
 from support.vaults import write_vault
@@ -79,7 +79,7 @@ def files(vault: Path) -> dict[str, bytes]:
     return {str(path.relative_to(vault)): path.read_bytes() for path in vault.rglob("*") if path.is_file()}
 
 
-@EVERY_DOOR
+@EVERY_KIND
 @proves("ours: a note is deleted permanently once the person has agreed to exactly that")
 def test_who_accepts_gets_the_note_deleted(asked: Callable[..., Asked], vault: Path) -> None:
     person = asked(ACCEPT)

@@ -133,9 +133,8 @@ def test_every_argument_is_described(structured: Client) -> None:
 
 @EVERY_DOOR
 @proves("spec Lifecycle / Discovery: identity and instructions, at most 1 KB of them")
-@pytest.mark.parametrize("options", [(), ("--read-only",)])
-def test_the_server_introduces_itself(connect: Callable[..., Client], revision: str, options: tuple[str, ...]) -> None:
-    said = connect(*options).opened
+def test_the_server_introduces_itself(shared: Client, revision: str) -> None:
+    said = shared.opened
     if revision == STATELESS_REVISION:
         identity = said["_meta"]["io.modelcontextprotocol/serverInfo"]
         assert revision in said["supportedVersions"]
@@ -146,8 +145,16 @@ def test_the_server_introduces_itself(connect: Callable[..., Client], revision: 
     assert identity["version"]
     assert "tools" in said["capabilities"]
     assert 0 < len(said["instructions"].encode()) <= 1024
-    assert ("read-only" in said["instructions"]) is bool(options)
-    assert ("edit_note" in said["instructions"]) is not bool(options)
+    assert "read-only" not in said["instructions"]
+    assert "edit_note" in said["instructions"]
+
+
+@proves("ours: a server that changes nothing says so, and names no tool that would")
+def test_a_read_only_server_introduces_itself(connect: Callable[..., Client]) -> None:
+    instructions = connect("--read-only").opened["instructions"]
+    assert 0 < len(instructions.encode()) <= 1024
+    assert "read-only" in instructions
+    assert "edit_note" not in instructions
 
 
 @proves("spec Pagination: a cursor that was not given out is refused")

@@ -14,10 +14,12 @@ from support.proofs import proves
 from support.serving import Serving
 from support.vaults import open_vault, snapshot
 from support.wire import HANDSHAKE_REVISIONS
-from vaultwire.toolkit.catalog import WEB, Choice, load_catalog
+from vaultwire.toolkit.catalog import WEB, ToolSelection, load_catalog
 
 READS = {tool["name"]: tool["annotations"]["readOnlyHint"] for tool in load_catalog()}
-TOOLS = [tool["name"] for tool in load_catalog() if tool["name"] != WEB and Choice().lists(tool, is_contract=True)]
+TOOLS = [
+    tool["name"] for tool in load_catalog() if tool["name"] != WEB and ToolSelection().lists(tool, is_contract=True)
+]
 CHANGING = [name for name in TOOLS if not READS[name]]
 
 VAULT_OPTIONS: tuple[tuple[str, ...], ...] = ((), ("--read-only",))

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from interaction.conftest import Door, at, doors
+from interaction.conftest import KINDS, Door, at
 from support.http_wire import Client, HttpClient
 from support.proofs import proves
 from support.wire import STATELESS_REVISION
@@ -27,7 +27,7 @@ LIST_CHANGED = "notifications/resources/list_changed"
 PATIENCE = 60.0
 
 # Before 2026-07-28 nothing can be told to a client without a session.
-HEARD = [each for each in doors() if each.name != "no session" or each.revision == STATELESS_REVISION]
+HEARD = [each for each in KINDS if each.name != "no session" or each.revision == STATELESS_REVISION]
 
 
 class Subscriber:

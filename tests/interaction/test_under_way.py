@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interaction.conftest import EVERY_DOOR
+from interaction.conftest import EVERY_KIND, EVERY_REVISION
 from support.http_wire import Client, HttpClient
 from support.proofs import proves
 from support.vaults import write_vault
@@ -47,7 +47,7 @@ def cancel(client: Client, id_: int) -> None:
         client.cancel(id_)
 
 
-@EVERY_DOOR
+@EVERY_REVISION
 @proves("spec Progress: with the request's token, rising, before the answer, and only if it was asked for")
 def test_progress_is_told_until_the_answer(busy: Client, revision: str) -> None:
     *told, (id_, answer) = said(busy, asked(QUICK))
@@ -65,7 +65,7 @@ def test_progress_is_told_until_the_answer(busy: Client, revision: str) -> None:
     assert [message.get("id") for _, message in said(busy, params)] == [id_ + 1]
 
 
-@EVERY_DOOR
+@EVERY_KIND
 @proves("spec Cancellation: a call that was called off is not answered, and no other call hears of it")
 def test_a_call_that_was_called_off_is_not_answered(busy: Client, revision: str) -> None:
     messages = said(busy, asked(SLOW))

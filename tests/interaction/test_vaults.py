@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from interaction.conftest import EVERY_REVISION
+from interaction.conftest import EVERY_REVISION, VAULT, Door, reach
+from support.http_wire import Client
 from support.proofs import proves
+from support.serving import Serving
 from support.vaults import snapshot, write_vault
 from support.wire import STATELESS_REVISION, Server
 from vaultwire.toolkit.catalog import OUTSIDE
@@ -29,6 +31,21 @@ TEMPLATE = "obsidian://vault/{vault}/{+path}"
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return write_vault(tmp_path / "other", HOME)
+
+
+@pytest.fixture(scope="module")
+def shared_client(door: Door, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Return a client of such a server for all tests that change nothing."""
+    root = tmp_path_factory.mktemp("two")
+    vault, home = write_vault(root / "vault", VAULT), write_vault(root / "other", HOME)
+    options = ("--vault", f"At home={home}", "--prompts", "Prompts")
+    if door.name != "stdio":
+        with Serving(vault, *options) as serving, reach(door, serving) as client:
+            yield client
+        return
+    with Server(vault, *options) as server:
+        server.open(door.revision)
+        yield server
 
 
 @pytest.fixture
@@ -53,16 +70,16 @@ def test_a_single_vault_is_served_as_ever(connect: Callable[..., Server]) -> Non
 
 
 @proves("ours: clients are told of the vaults at the handshake, and in every tool")
-def test_a_client_is_told_of_the_vaults(client: Server) -> None:
-    assert "'vault', 'At home'" in client.opened["instructions"]
-    for tool in client.request("tools/list")["result"]["tools"]:
+def test_a_client_is_told_of_the_vaults(shared_client: Client) -> None:
+    assert "'vault', 'At home'" in shared_client.opened["instructions"]
+    for tool in shared_client.request("tools/list")["result"]["tools"]:
         if tool["name"] in OUTSIDE:
             continue
         vault = tool["inputSchema"]["properties"]["vault"]
         assert (vault["type"], vault["enum"]) == ("string", ["vault", "At home"])
         assert "vault" not in tool["inputSchema"].get("required", ())
         jsonschema.Draft7Validator.check_schema(tool["inputSchema"])
-    stats = text_of(client.call("vault_overview", vault="At home"))
+    stats = text_of(shared_client.call("vault_overview", vault="At home"))
     assert stats.startswith("At home: 3 notes")
     assert "'vault'" in stats
 
@@ -87,31 +104,31 @@ def test_a_tool_works_on_the_vault_that_is_named(client: Server, vault: Path, ho
 
 @EVERY_REVISION
 @proves("ours: an unknown vault is VAULT_NOT_FOUND, with those there are")
-def test_an_unknown_vault_is_refused_with_those_there_are(client: Server, revision: str) -> None:
-    result = client.call("read_note", path="Welcome", vault="Nowhere")
+def test_an_unknown_vault_is_refused_with_those_there_are(shared_client: Client, revision: str) -> None:
+    result = shared_client.call("read_note", path="Welcome", vault="Nowhere")
     assert (result["isError"], result["_meta"]["errorCode"]) == (True, "VAULT_NOT_FOUND")
     assert "'vault', 'At home'" in text_of(result)
     assert result["_meta"]["errorDetails"] == {"vaults": ["vault", "At home"]}
-    error = client.request("resources/read", {"uri": "obsidian://vault/Nowhere/Welcome.md"})["error"]
+    error = shared_client.request("resources/read", {"uri": "obsidian://vault/Nowhere/Welcome.md"})["error"]
     assert error["code"] == (-32602 if revision == STATELESS_REVISION else -32002)
     assert (error["data"]["errorCode"], error["data"]["vaults"]) == ("VAULT_NOT_FOUND", ["vault", "At home"])
     arguments = {"path": "Welcome", "vault": "Nowhere"}
-    error = client.request("prompts/get", {"name": "summarize_note", "arguments": arguments})["error"]
+    error = shared_client.request("prompts/get", {"name": "summarize_note", "arguments": arguments})["error"]
     assert (error["code"], error["data"]["errorCode"]) == (-32602, "VAULT_NOT_FOUND")
 
 
 @proves("ours: a vault's name that is no text is a wrong argument")
-def test_a_vault_that_is_no_text_is_a_wrong_argument(client: Server) -> None:
-    answer = client.request("tools/call", {"name": "read_note", "arguments": {"path": "Welcome", "vault": 5}})
+def test_a_vault_that_is_no_text_is_a_wrong_argument(shared_client: Client) -> None:
+    answer = shared_client.request("tools/call", {"name": "read_note", "arguments": {"path": "Welcome", "vault": 5}})
     assert "'vault' must be one of 'vault', 'At home', got 5" in str(answer)
 
 
 @proves("ours: the resources of all vaults are one list, and each URI leads to its own vault's file")
-def test_every_resource_of_every_vault_is_listed_once_and_read_back(client: Server) -> None:
+def test_every_resource_of_every_vault_is_listed_once_and_read_back(shared_client: Client) -> None:
     uris: list[str] = []
     cursor: dict[str, str] = {}
     while True:
-        page = client.request("resources/list", cursor)["result"]
+        page = shared_client.request("resources/list", cursor)["result"]
         uris += [resource["uri"] for resource in page["resources"]]
         if "nextCursor" not in page:
             break
@@ -122,22 +139,23 @@ def test_every_resource_of_every_vault_is_listed_once_and_read_back(client: Serv
     ]
     assert len(set(uris)) == len(uris) == 8
     assert (
-        client.request("resources/read", {"uri": root + "Welcome.md"})["result"]["contents"][0]["text"] == "At home.\n"
+        shared_client.request("resources/read", {"uri": root + "Welcome.md"})["result"]["contents"][0]["text"]
+        == "At home.\n"
     )
     assert (
         "fox"
-        in client.request("resources/read", {"uri": "obsidian://vault/vault/Welcome.md"})["result"]["contents"][0][
-            "text"
-        ]
+        in shared_client.request("resources/read", {"uri": "obsidian://vault/vault/Welcome.md"})["result"]["contents"][
+            0
+        ]["text"]
     )
-    assert "error" in client.request("resources/read", {"uri": root + "Projects/Alpha.md"})
-    assert "error" in client.request("resources/read", {"uri": root + "../vault/Projects/Alpha.md"})
-    assert "error" in client.request("resources/list", {"cursor": "obsidian://vault/Nowhere/"})
+    assert "error" in shared_client.request("resources/read", {"uri": root + "Projects/Alpha.md"})
+    assert "error" in shared_client.request("resources/read", {"uri": root + "../vault/Projects/Alpha.md"})
+    assert "error" in shared_client.request("resources/list", {"cursor": "obsidian://vault/Nowhere/"})
 
 
 @proves("ours: one template for all vaults, whose variables are completed from names and from that vault's files")
-def test_the_template_is_completed_with_names_and_with_the_files_of_that_vault(client: Server) -> None:
-    template, view = client.request("resources/templates/list")["result"]["resourceTemplates"]
+def test_the_template_is_completed_with_names_and_with_the_files_of_that_vault(shared_client: Client) -> None:
+    template, view = shared_client.request("resources/templates/list")["result"]["resourceTemplates"]
     assert (template["uriTemplate"], view["uriTemplate"]) == (TEMPLATE, "obsidian://vault/{vault}/{+base}{#view}")
     reference = {"type": "ref/resource", "uri": TEMPLATE}
 
@@ -145,7 +163,7 @@ def test_the_template_is_completed_with_names_and_with_the_files_of_that_vault(c
         params: dict[str, Any] = {"ref": reference, "argument": {"name": name, "value": value}}
         if filled_in:
             params["context"] = {"arguments": filled_in}
-        values: list[str] = client.request("completion/complete", params)["result"]["completion"]["values"]
+        values: list[str] = shared_client.request("completion/complete", params)["result"]["completion"]["values"]
         return values
 
     assert completed(reference, "vault", "") == ["vault", "At home"]
@@ -159,20 +177,24 @@ def test_the_template_is_completed_with_names_and_with_the_files_of_that_vault(c
 
 
 @proves("ours: prompts say which vault they are about, to the person and to the model")
-def test_prompts_are_about_one_vault(client: Server) -> None:
-    prompts = client.request("prompts/list")["result"]["prompts"]
+def test_prompts_are_about_one_vault(shared_client: Client) -> None:
+    prompts = shared_client.request("prompts/list")["result"]["prompts"]
     names = [prompt["name"] for prompt in prompts]
     assert names == ["summarize_note", "daily_review", "find_related", "at_home__cook"]
     assert all(prompt["arguments"][-1]["name"] == "vault" for prompt in prompts[:3])
     arguments = {"path": "Welcome", "vault": "At home"}
-    messages = client.request("prompts/get", {"name": "summarize_note", "arguments": arguments})["result"]["messages"]
+    messages = shared_client.request("prompts/get", {"name": "summarize_note", "arguments": arguments})["result"][
+        "messages"
+    ]
     assert messages[1]["content"]["resource"]["uri"] == "obsidian://vault/At%20home/Welcome.md"
     assert "'At home'" in messages[-1]["content"]["text"]
     arguments = {"what": "soup"}
-    messages = client.request("prompts/get", {"name": "at_home__cook", "arguments": arguments})["result"]["messages"]
+    messages = shared_client.request("prompts/get", {"name": "at_home__cook", "arguments": arguments})["result"][
+        "messages"
+    ]
     assert messages[0]["content"]["text"] == "Cook soup."
     assert "'At home'" in messages[-1]["content"]["text"]
-    error = client.request("prompts/get", {"name": "vault__cook"})["error"]
+    error = shared_client.request("prompts/get", {"name": "vault__cook"})["error"]
     assert "at_home__cook" in error["message"]
 
 

@@ -20,55 +20,52 @@ ONLY = {
     "os._exit": (),
     # vault/settings/obsidian_settings.py: Obsidian's settings are no notes, lie where no note may, and may be linked from
     # outside the vault.
-    # vault/changes/journal_segments.py, journal_records.py: the journal of changes, which lies outside of the vault.
-    # vault/holding/: what waits for the person and what they decided, beside the journal.
+    # vault/changes/record_store.py: the file of the journal, which lies outside of the vault; old_journal.py: earlier ones.
     # trust/policy_file.py: what the person allows.
     # trust/keys.py: fingerprints of keys, in the state folder.
     # trust/audit.py: the log of what was asked, which lies outside of the vault.
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
-    # desk/answers.py: the page of the desk.
+    # desk/http_endpoint.py: the page of the desk.
     # server/apps/pages.py: the modules of the desk's page, for views inside clients.
     # cli/servers.py: the key to show a server, from a file the person names; the log of a run without a terminal (--log-file).
-    # cli/vault_commands/any_tool.py: the text of an argument, from a file the person names.
+    # cli/notes.py: the text of an argument, from a file the person names.
     # obsidian/plugin_files.py: the companion plugin, into the settings of the person's Obsidian.
     # vault/disk/file_operations.py: private files of the program: where it runs, cookies of the desk, files for clients.
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
     # vault/guides.py: one note before the first answer, without the engine.
     # client_setup/: the settings of clients, and copies of them in the state folder.
-    # service/steps.py: the file that tells the system's service manager of our server.
+    # service.py: the file that tells the system's service manager of our server.
     # vault/disk/file_operations.py, vault/disk/watch.py: also what Linux says of mounts and limits below /proc.
     "open": (
         "vault/disk/file_operations.py",
         "vault/disk/files.py",
         "vault/guides.py",
         "vault/settings/obsidian_settings.py",
-        "vault/changes/journal_segments.py",
-        "vault/changes/journal_records.py",
-        "vault/holding/",
+        "vault/changes/old_journal.py",
         "vault/disk/process_lock.py",
         "vault/disk/watch.py",
         "toolkit/catalog.py",
         "trust/keys.py",
         "trust/audit.py",
         "trust/policy_file.py",
-        "desk/answers.py",
-        "server/apps/views.py",
+        "desk/http_endpoint.py",
+        "server/apps/__init__.py",
         "obsidian/known_vaults.py",
-        "service/steps.py",
+        "service.py",
         "cli/demo.py",
         "cli/servers.py",
-        "cli/vault_commands/any_tool.py",
-        "client_setup/client_files.py",
+        "cli/notes.py",
+        "client_setup/installing.py",
     ),
     "os.open": (
         "vault/disk/files.py",
         "vault/disk/file_operations.py",
         "vault/disk/process_lock.py",
-        "vault/changes/journal_segments.py",
-        "vault/holding/",
+        "vault/changes/record_store.py",
         "trust/keys.py",
         "trust/audit.py",
-        "client_setup/client_files.py",
+        "remote/store.py",
+        "client_setup/installing.py",
         "transports/stdio.py",
         "obsidian/plugin_files.py",
         "cli/commands.py",
@@ -76,21 +73,23 @@ ONLY = {
     # transports/relay/upstream.py: listening to what the server behind a relay says unasked.
     # app/editors.py: what goes on beside the editors' sockets: following the app, telling news.
     # transports/oauth.py: the fetching of an issuer's keys, which must hold up neither the event loop nor the end.
+    # remote/clients.py: the fetching of a client's document, likewise.
     # vault/index/freshness.py: building the text index while the vault is watched.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/workers.py",
-        "server/http/one_shot.py",
+        "app/serving.py",
         "server/vaults.py",
         "app/editors.py",
+        "remote/clients.py",
         "transports/oauth.py",
         "transports/relay/upstream.py",
         "vault/index/freshness.py",
     ),
-    "subprocess.Popen": ("cli/stdio_client.py", "obsidian/command.py"),
-    "subprocess.run": ("service/steps.py",),
-    # service/steps.py: between two questions to a service that starts.
-    "time.sleep": ("service/steps.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),
+    "subprocess.Popen": ("cli/demo.py", "obsidian/command.py"),
+    "subprocess.run": ("service.py",),
+    # service.py: between two questions to a service that starts.
+    "time.sleep": ("service.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),
 }
 BANNED_NAMES = ("utils", "common", "shared", "helpers", "core")
 BANNED_CLASSES = ("Manager", "Service", "Helper", "Base")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultwire.markdown import edits
-from vaultwire.markdown.links import parse_linktext
+from vaultwire.markdown.inline import parse_linktext
 from vaultwire.markdown.parse import has_tag, parse_note
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.search.matching import Matcher

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultwire.markdown.links import LinkText, parse_linktext
+from vaultwire.markdown.inline import LinkText, parse_linktext
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Heading
 

@@ -53,7 +53,7 @@ def test_what_a_span_holds_is_the_link_itself(text: str) -> None:
         if not span.in_frontmatter:
             target = text[slice(*span.target)]
             assert span.is_markdown or target == span.linktext or "\\|" in whole
-            assert span.shown is None or text[slice(*span.shown)].replace("\\|", "|") == span.display
+            assert span.display_place is None or text[slice(*span.display_place)].replace("\\|", "|") == span.display
 
 
 @given(TEXTS, NAMES, st.booleans())

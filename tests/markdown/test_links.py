@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultwire.markdown.links import decoded_destination
+from vaultwire.markdown.inline import decoded_destination
 from vaultwire.markdown.parse import parse_note
 
 SEEN = "pvliesdonk/markdown-vault-mcp#1358, Obsidian 1.13.7"

@@ -10,8 +10,7 @@ import pytest
 
 from support.obsidian_app import Computer
 from support.vaults import open_vault
-from vaultwire.obsidian.backends import AppBackend, AppVault, Backends, Choice, FilesBackend
-from vaultwire.obsidian.command import NOT_RUNNING, Command
+from vaultwire.obsidian.command import NOT_RUNNING, AppBackend, AppVault, BackendName, Backends, Command, FilesBackend
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
@@ -195,7 +194,7 @@ def test_what_only_the_app_has(app: AppBackend, running: Computer) -> None:
     ],
 )
 def test_auto_takes_the_app_when_it_runs(
-    computer: Computer, notes: Path, choice: Choice, runs: bool, kind: type[FilesBackend]
+    computer: Computer, notes: Path, choice: BackendName, runs: bool, kind: type[FilesBackend]
 ) -> None:
     computer.know(notes)
     if runs:
@@ -214,7 +213,9 @@ def test_auto_takes_the_app_when_it_runs(
 
 
 @pytest.mark.parametrize("choice", ["files", "auto"])
-def test_what_only_the_app_can_do_says_that_it_does_not_run(computer: Computer, notes: Path, choice: Choice) -> None:
+def test_what_only_the_app_can_do_says_that_it_does_not_run(
+    computer: Computer, notes: Path, choice: BackendName
+) -> None:
     computer.know(notes)
     files = Backends(choice, Command(computer.command)).backend_of(open_vault(notes))
     for error in (
@@ -234,7 +235,9 @@ HIDDEN = PathRules(deny=(Rule("deny", "Ideas/", 1), Rule("deny", "Templates/", 2
 
 
 @pytest.mark.parametrize("choice", ["app", "auto", "files"])
-def test_a_hidden_note_is_in_no_answer_though_the_app_knows_it(running: Computer, notes: Path, choice: Choice) -> None:
+def test_a_hidden_note_is_in_no_answer_though_the_app_knows_it(
+    running: Computer, notes: Path, choice: BackendName
+) -> None:
     family = family_of(Backends(choice, Command(running.command)))
     vault = open_vault(notes, rules=HIDDEN)
     for name in family:

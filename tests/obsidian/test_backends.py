@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.obsidian.backends import FilesBackend
+from vaultwire.obsidian.command import FilesBackend
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family

@@ -16,7 +16,7 @@ from support.obsidian_app import Computer
 from support.serving import Serving
 from support.wire import Server
 from vaultwire.cli import main
-from vaultwire.obsidian.backends import FilesBackend
+from vaultwire.obsidian.command import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, EVAL, load_catalog
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family

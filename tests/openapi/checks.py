@@ -13,9 +13,8 @@ from typing import Any
 
 import schemathesis  # type: ignore[import-not-found]  # it has an environment of its own
 
-from vaultwire.toolkit.arguments import check_arguments
+from vaultwire.toolkit.arguments import check_arguments, read_arguments
 from vaultwire.toolkit.catalog import load_catalog
-from vaultwire.toolkit.lenient_reading import read_arguments
 
 # Where the arguments are held to the schema; tools refuse on their own what no schema can say, such as a day that is none.
 WRONG = "was called with wrong arguments"

@@ -18,7 +18,7 @@ import pytest
 from support.bundles import DESKTOP, VAULT, filled, read, unpack
 from support.vaults import write_vault
 from vaultwire import __version__
-from vaultwire.cli.stdio_client import StdioClient
+from vaultwire.cli.demo import StdioClient
 from vaultwire.distribution import NAME
 
 UV = Path(os.environ["VAULTWIRE_UV"]).resolve()

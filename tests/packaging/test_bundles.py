@@ -17,7 +17,7 @@ import pytest
 from support.bundles import DESKTOP, ROOT, VAULT, WHEEL, build, filled, read, unpack
 from support.vaults import write_vault
 from vaultwire import __version__, config
-from vaultwire.cli.stdio_client import StdioClient
+from vaultwire.cli.demo import StdioClient
 from vaultwire.distribution import NAME
 
 ARCHIVES = {

@@ -16,8 +16,8 @@ from support.chromium import Tab
 from support.editor_door import EditorDoor
 from support.obsidian_stage import NOTE, NOTES, NOTICES, needs_stage, open_note, start, status
 from support.vaults import write_vault
-from vaultwire.editor.state import Mention, Position, Selection
-from vaultwire.server.editors.notifications import quirks_of
+from vaultwire.editor import Mention, Position, Selection
+from vaultwire.server.editors.methods import quirks_of
 
 pytestmark = needs_stage
 

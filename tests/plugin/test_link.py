@@ -18,10 +18,17 @@ from websockets.typing import Origin
 
 from support.editor_door import PATIENCE, EditorDoor
 from support.vaults import write_vault
-from vaultwire.desk.command_api import KEY_HEADER
-from vaultwire.desk.plugin_endpoint import MAX_SELECTED, OBSIDIAN, VERSION, PluginReview, Seen, parse_message
-from vaultwire.editor.state import Mention, Position, Selection
-from vaultwire.server.editors.notifications import quirks_of
+from vaultwire.desk.plugin_endpoint import (
+    KEY_HEADER,
+    MAX_SELECTED,
+    OBSIDIAN,
+    VERSION,
+    PluginReview,
+    Seen,
+    parse_message,
+)
+from vaultwire.editor import Mention, Position, Selection
+from vaultwire.server.editors.methods import quirks_of
 
 STATE = {"type": "state", "path": "Plan.md", "text": "", "start": [0, 0], "end": [0, 0], "tabs": []}
 

@@ -20,7 +20,7 @@ import pytest
 
 from support.vaults import write_vault
 from vaultwire import __version__
-from vaultwire.cli.stdio_client import StdioClient
+from vaultwire.cli.demo import StdioClient
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import pytest
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.review.glance import Glance
 from vaultwire.review.glance.glance import lay_out
-from vaultwire.trust.audit import Audit, ChainedLog, records_since
+from vaultwire.trust.audit import Audit, ChainedLog, records
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.vault import Vault
@@ -179,11 +179,11 @@ def test_reads_of_a_real_audit_log_are_counted(vault: Vault, tmp_path: Path) -> 
     audit = Audit(log, pytest.fail)
     call = {"name": "read_note", "arguments": {"path": "People/Anna.md"}}
     audit.end(audit.begin("tools/call", call, "Cursor", "", "read_note"), None)
-    told = Glance(vault, lambda since: records_since(log.path, since.timestamp())).activity()
+    told = Glance(vault, lambda since: records(log.path, since.timestamp())).activity()
     assert told["read"]["folders"] == [{"folder": "People", "count": 1}]
     assert [client["name"] for client in told["read"]["clients"]] == ["Cursor"]
 
 
 def test_an_audit_log_that_is_gone_has_no_reads(vault: Vault, tmp_path: Path) -> None:
-    told = Glance(vault, lambda since: records_since(str(tmp_path / "none.jsonl"), since.timestamp())).activity()
+    told = Glance(vault, lambda since: records(str(tmp_path / "none.jsonl"), since.timestamp())).activity()
     assert told["read"]["total"] == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -247,8 +249,9 @@ def test_a_hunk_of_a_file_that_moved_since_is_undone_where_it_is_now(desk: Desk)
 def test_a_lost_log_of_decisions_loses_no_note(desk: Desk) -> None:
     item = desk.edit("Plan.md", TWO_HUNKS)
     done = desk.reviewer.decide(item, "undo", file=0, hunk=0)
-    for log in (desk.root.parent / "state").rglob("decisions.jsonl"):
-        log.unlink()
+    (journal,) = (desk.root.parent / "state").rglob("journal.sqlite3")
+    with closing(sqlite3.connect(journal, isolation_level=None)) as connection:
+        assert connection.execute("DELETE FROM decisions").rowcount
     again = Reviewer(desk.mine)
     assert [each["id"] for each in again.items()["items"]] == [f"c{done['change']}", item]
     with pytest.raises(VaultError, match=r"Nothing is left|changed again"):

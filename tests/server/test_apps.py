@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.server.apps import view_data
-from vaultwire.server.apps.extension import VIEWS
+from vaultwire.server.apps import VIEWS, escaped, page_of, view_data
 from vaultwire.server.apps.view_data import ViewData, smaller
-from vaultwire.server.apps.views import escaped, page_of
 from vaultwire.server.vaults import Vaults
 from vaultwire.vault.changes.change import Author, Write
 from vaultwire.vault.value_types import VaultPath

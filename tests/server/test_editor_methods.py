@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
-from vaultwire.editor.proposals import Proposals
-from vaultwire.editor.state import EditorState
-from vaultwire.server.editors.methods import TOOLS, Bridge, Peer
-from vaultwire.server.editors.notifications import ClientPaths
+from vaultwire.editor import EditorState, Proposals
+from vaultwire.server.editors.methods import TOOLS, Bridge, ClientPaths, Peer
 
 NAMES = st.sampled_from([tool["name"] for tool in TOOLS] + ["executeCode", ""])
 TEXTS = st.sampled_from(["Note.md", "/Note.md", "file:///x", "..", "a\0b", "\ud800", "%", ""]) | st.text(max_size=10)

@@ -140,6 +140,7 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("prompts/list", {"cursor": "x"}, "cursor: this list has one page"),
     ("prompts/get", {}, "name must be a string, got nothing"),
     ("prompts/get", {"name": "nonsense"}, "Unknown prompt: 'nonsense' (there are: summarize_note, "),
+    ("prompts/get", {"name": "x" * 1000}, f"Unknown prompt: {'x' * 80!r} (there are: summarize_note, "),
     ("prompts/get", {"name": "summarize_note"}, "prompt 'summarize_note' needs 'path'"),
     ("prompts/get", {"name": "summarize_note", "arguments": []}, "arguments must be an object, got an array"),
     ("prompts/get", {"name": "summarize_note", "arguments": {"path": 5}}, "path must be a string, got a number"),

@@ -24,7 +24,7 @@ from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.middleware import Middleware
-from vaultwire.server.results import Outlet
+from vaultwire.server.results import FrameSink
 from vaultwire.server.workers import Workers
 from vaultwire.trust.audit import Audit, ChainedLog, records
 from vaultwire.trust.policy import Policy
@@ -175,7 +175,7 @@ def test_a_client_whose_calls_take_every_thread_it_may_does_not_make_another_wai
             connection.close()
 
 
-class _Outlet(Outlet):
+class _FrameSink(FrameSink):
     """Where the answers of one client go."""
 
     can_ask = False
@@ -197,14 +197,14 @@ def test_a_client_alone_may_have_half_of_the_calls_under_way(stage: Stage, vault
 
     def post(principal: str, count: int) -> list[Any]:
         """Have a client make so many calls that wait; return the answers that come at once."""
-        session, outlet = Session(identity, handlers.methods, revision=LATEST_HANDSHAKE), _Outlet()
+        session, sink = Session(identity, handlers.methods, revision=LATEST_HANDSHAKE), _FrameSink()
         session.peer.principal = principal
         for number in range(count):
             params = {"name": "hang", "arguments": {"gate": "a"}}
             message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
             for event in session.receive_parsed(message):
-                workers.act(event, session, outlet)
-        return [answer["result"]["_meta"]["errorCode"] for answer in outlet.answers]
+                workers.act(event, session, sink)
+        return [answer["result"]["_meta"]["errorCode"] for answer in sink.answers]
 
     assert post("flood", 15) == ["SERVER_BUSY"] * 5
     assert post("flood", 3) == ["SERVER_BUSY"] * 3  # in a session of its own, too

@@ -17,8 +17,8 @@ import pytest
 
 from support.service_managers import definition_of_unit, put_on_path, words_of_unit
 from support.vaults import write_vault
-from vaultwire.service import managers
-from vaultwire.service.job import Job
+from vaultwire import service
+from vaultwire.service import Job
 from vaultwire.trust.keys import Keys
 
 SYSTEMS = ("systemd", "launchd", "task-scheduler")
@@ -66,6 +66,11 @@ class Computer:
     def install(self, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return self.run("install", "--vault", str(self.vault), "--port", str(self.port), *more, **environment)
 
+    def close(self) -> None:
+        """End what the service manager started."""
+        if (self.folder / "managers" / "known.json").exists():
+            self.run("remove", "--force")
+
     def calls(self) -> list[list[str]]:
         path = self.folder / "managers" / "calls.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
@@ -75,14 +80,14 @@ class Computer:
 def computer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Computer]:
     each = Computer(tmp_path, request.param)
     yield each
-    each.run("remove", "--force")
+    each.close()
 
 
 @pytest.fixture
 def linux(tmp_path: Path) -> Iterator[Computer]:
     each = Computer(tmp_path)
     yield each
-    each.run("remove", "--force")
+    each.close()
 
 
 def files_below(folder: Path) -> set[str]:
@@ -278,7 +283,7 @@ def test_a_unit_is_confined_to_the_folders_it_changes(linux: Computer) -> None:
 @pytest.mark.parametrize("program", ["/opt/vaultwire/bin/python", "/tmp/trial/bin/python"])
 def test_a_unit_has_a_tmp_of_its_own_unless_something_of_it_is_there(program: str) -> None:
     job = Job((program, "-m", "vaultwire", "serve"), {}, ("/srv/notes",), True, "http://127.0.0.1:4321", "/srv/state")
-    unit = managers.plan_systemd(job, "/home/ann", "https://example.com").content.decode("utf-8")
+    unit = service.plan_systemd(job, "/home/ann", "https://example.com").content.decode("utf-8")
     assert ("PrivateTmp=yes\n" in unit) == program.startswith("/opt/")
 
 

@@ -9,9 +9,9 @@ import jsonschema
 
 from vaultwire import tools
 from vaultwire.app.engine import make_outside
-from vaultwire.obsidian.backends import FilesBackend
+from vaultwire.obsidian.command import FilesBackend
+from vaultwire.toolkit.arguments import read_arguments
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
-from vaultwire.toolkit.lenient_reading import read_arguments
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
 from vaultwire.toolkit.schema import declared_tools
 from vaultwire.tools.obsidian_cli.family import make_family

@@ -12,11 +12,9 @@ from support.companion_client import PATIENCE, CompanionClient
 from support.http_service import ServiceThread
 from support.vaults import open_vault
 from vaultwire.app.editors import CompanionServer
-from vaultwire.editor.proposals import Decision, Proposals
-from vaultwire.editor.state import EditorState
+from vaultwire.editor import Decision, EditorState, Proposals
 from vaultwire.server.editors.ide_companion import Bounds
-from vaultwire.server.editors.methods import Bridge
-from vaultwire.server.editors.notifications import ClientPaths
+from vaultwire.server.editors.methods import Bridge, ClientPaths
 from vaultwire.transports.http_server import Limits
 
 PATIENT = Bounds(quiet=0.0, look=60.0, lost=60.0)

@@ -10,13 +10,10 @@ from typing import TypeVar
 
 from support.http_service import ServiceThread
 from support.vaults import open_vault
-from vaultwire.desk.command_endpoint import CommandEndpoint
-from vaultwire.desk.plugin_endpoint import OBSIDIAN, PluginEndpoint, PluginReview
-from vaultwire.editor.proposals import Decision, Diff, Proposals
-from vaultwire.editor.state import EditorState, Mention, Selection
+from vaultwire.desk.plugin_endpoint import OBSIDIAN, CommandEndpoint, PluginEndpoint, PluginReview
+from vaultwire.editor import Decision, Diff, EditorState, Mention, Proposals, Selection
 from vaultwire.review.reviewer import Reviewer
-from vaultwire.server.editors.methods import Bridge, Peer
-from vaultwire.server.editors.notifications import ClientPaths
+from vaultwire.server.editors.methods import Bridge, ClientPaths, Peer
 from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket
 from vaultwire.transports.http_server import Endpoint, Limits
 from vaultwire.transports.http_server.websocket import WebSocketCycle

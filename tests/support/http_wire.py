@@ -7,6 +7,7 @@ import http.client
 import itertools
 import json
 import signal
+import socket
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Self
@@ -38,6 +39,10 @@ class HttpClient:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # Closing alone would wait for a thread that reads an answer, until the server's next keep-alive.
+        if self._connection.sock is not None:
+            with contextlib.suppress(OSError):
+                self._connection.sock.shutdown(socket.SHUT_RDWR)
         self._connection.close()
 
     def open(self, revision: str, capabilities: dict[str, Any] | None = None) -> Any:

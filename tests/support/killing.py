@@ -10,14 +10,16 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from support import statements_of_journals
 from support.vaults import write_vault
-from vaultwire.vault.changes import journal_records
+from vaultwire.vault.changes import record_rows
 from vaultwire.vault.changes.change import Author, Move, Step, Write, follow
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.undo import plan_undo_all
@@ -218,6 +220,17 @@ def _halved(steps: Iterator[int]) -> None:
     os.fdopen = fdopen
 
 
+def _counted_statements(steps: Iterator[int]) -> None:
+    """Count what the journal has SQLite do, too."""
+
+    def before(sql: str) -> None:
+        if next(steps) == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sqlite3.connect = statements_of_journals.connect  # type: ignore[assignment]
+    statements_of_journals.before = before
+
+
 def dies_at(step: int, act: Callable[[], object]) -> bool:
     """Run ``act`` in a child that kills itself right before its n-th call. Return whether it made so many calls."""
     child = os.fork()
@@ -227,6 +240,7 @@ def dies_at(step: int, act: Callable[[], object]) -> bool:
             _counted(name, steps)
         _halved(steps)
         _counted_rename(steps)
+        _counted_statements(steps)
         try:
             act()
         except BaseException as error:  # noqa: BLE001 - told to whoever started this
@@ -329,8 +343,8 @@ def main(where: str, scenario: str, *options: str) -> None:
         file_operations.system_rename = lambda: None  # type: ignore[assignment]
     if "--no-links" in options:
         os.link = _no_link  # type: ignore[assignment]
-    # So few files make a change of several records, synced some at a time.
-    journal_records._PART_STEPS = 2
+    # So few files make a change of several batches, synced some at a time.
+    record_rows._BATCH_STEPS = 2
     disk_files._MANY_UNSYNCED = disk_files._MOST_UNSYNCED = 2
     file_operations._syncfs = lambda: None  # type: ignore[assignment]
     os.fsync = _no_sync  # type: ignore[assignment]  # what a kill leaves is in the system's memory; syncing is a call like any, and slow

@@ -26,7 +26,7 @@ STEPS: list[Step] = [
 
 def open_holding(root: Path, state: Path) -> Holding:
     files, changes = open_changes(root, state)
-    return Holding(changes, os.path.join(changes.folder, "review"), files)
+    return Holding(changes, files)
 
 
 ACTIONS: dict[str, Callable[[Holding], object]] = {

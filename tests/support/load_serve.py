@@ -12,8 +12,7 @@ import threading
 import weakref
 
 from vaultwire import app
-from vaultwire.app.network import NetworkServer
-from vaultwire.app.serving import make_network_config, serve_all
+from vaultwire.app.serving import NetworkServer, make_network_config, serve_all
 from vaultwire.config import make_config
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session

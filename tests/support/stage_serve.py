@@ -14,8 +14,7 @@ from typing import Any, TypedDict
 
 from support.toolsets import toolset_of
 from support.vaults import open_vault
-from vaultwire.app.network import NetworkServer
-from vaultwire.app.serving import make_network_config, serve_all
+from vaultwire.app.serving import NetworkServer, make_network_config, serve_all
 from vaultwire.config import Config, make_config
 from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Identity

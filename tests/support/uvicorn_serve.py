@@ -14,11 +14,10 @@ from starlette.routing import Mount
 
 from support import stage_serve
 from vaultwire.app import asgi
-from vaultwire.app.http_app import Address, HttpApp
-from vaultwire.app.serving import make_network_config
+from vaultwire.app.serving import Address, HttpApp, make_network_config
 from vaultwire.config import make_config
 from vaultwire.transports import listening
-from vaultwire.transports.observing import Observer
+from vaultwire.transports.guard import Observer
 
 
 def make_stage(vault: str) -> HttpApp:

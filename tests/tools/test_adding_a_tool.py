@@ -16,7 +16,7 @@ from vaultwire.app.engine import make_outside
 from vaultwire.protocol.dialects import MCP
 from vaultwire.protocol.events import Peer
 from vaultwire.server.handlers import Handlers
-from vaultwire.toolkit.catalog import Choice, load_catalog
+from vaultwire.toolkit.catalog import ToolSelection, load_catalog
 from vaultwire.toolkit.registry import Outcome, invoke, load_tool
 from vaultwire.toolkit.schema import declared_tools, describe
 from vaultwire.trust.policy import Policy
@@ -69,7 +69,7 @@ def test_a_tool_in_a_file_of_its_own_is_described_listed_and_called(tmp_path: Pa
     assert [each["category"] for each in described[place - 1 : place + 1]] == ["read", "read"]
 
     vault = open_vault(tmp_path)
-    served = Handlers(toolset_of(declared), lambda: vault, Policy(), lists=Choice().lists)
+    served = Handlers(toolset_of(declared), lambda: vault, Policy(), lists=ToolSelection().lists)
     assert "trial_greeting" in served.listed_to(Peer())
     (trial,) = (each for each in described if each["name"] == "trial_greeting")
     outcome = invoke(load_tool(trial, make_outside()), trial, {"name": "Ana", "loud": True}, vault, NO_PROGRESS)

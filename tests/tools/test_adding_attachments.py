@@ -13,12 +13,11 @@ import pytest
 
 from support.calls import DESCRIPTIONS, call, refusal
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.app.attachment_sources import AttachmentSources
-from vaultwire.app.engine import make_policy
+from vaultwire.app.engine import AttachmentSources, make_policy
 from vaultwire.cli.run_options import add_limits, read_limits
 from vaultwire.config import make_config
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
-from vaultwire.tools.write import make_add_attachment
+from vaultwire.tools.edit import make_add_attachment
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
@@ -208,7 +207,7 @@ def test_the_command_line_allows_folders_and_hosts(root: Path, folder: Path) -> 
     given = ["--attachments-from", str(folder), "--attachments-from", "https://Upload.Wikimedia.org/"]
     limits = read_limits(options.parse_args(given))
     assert limits is not None
-    assert limits.options() == ["--attachments-from", str(folder), "--attachments-from", "https://upload.wikimedia.org"]
+    assert limits.attachments_from == (str(folder), "https://upload.wikimedia.org")
     config = make_config(str(root), limits=limits)
     policy = make_policy(config)
     assert (policy.may_fetch_from("upload.wikimedia.org"), policy.may_fetch_from("wikimedia.org")) == (True, False)

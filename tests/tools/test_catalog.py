@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from vaultwire.app.engine import make_outside
-from vaultwire.toolkit.catalog import MORE, SIZES, Choice, Toolset, load_catalog
+from vaultwire.toolkit.catalog import MORE, SIZES, ToolSelection, Toolset, load_catalog
 from vaultwire.toolkit.registry import AnyTool, load_tool
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.instructions import instructions
@@ -51,7 +51,7 @@ def test_the_page_names_every_tool_and_argument() -> None:
 def test_a_tool_says_what_it_is() -> None:
     for description in CATALOG:
         seen = {"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
-        ours = {"timeClass", "category", "listed", "module", "sameAs", "also", "rare", "plain"}
+        ours = {"timeClass", "category", "listed", "module", "sameAs", "also", "rare", "plain", "structured"}
         assert seen | {"timeClass", "category", "listed", "module"} <= set(description) <= seen | ours
         assert {*description.get("rare", ())} <= description["inputSchema"]["properties"].keys()
         assert description["title"]
@@ -79,6 +79,7 @@ def test_only_what_changes_nothing_is_called_read_only() -> None:
 
 def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
     assert {described["name"] for described in CATALOG if described["timeClass"] == "file"} == {
+        "fetch",
         "read_note",
         "write_note",
         "delete_note",
@@ -149,7 +150,7 @@ def test_a_tool_is_loaded_once_and_only_when_it_is_asked_for() -> None:
 def test_instructions_fit_into_a_kilobyte_and_name_tools_that_are_there(read_only: bool) -> None:
     usable = {each["name"] for each in CATALOG if each["annotations"]["readOnlyHint"] or not read_only} | {MORE}
     for size in SIZES:
-        listed = {each["name"] for each in CATALOG if each["name"] in usable and Choice(size).lists(each)}
+        listed = {each["name"] for each in CATALOG if each["name"] in usable and ToolSelection(size).lists(each)}
         text = instructions(listed, read_only=read_only)
         assert len(text.encode()) <= 1024
         named = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)) - {"if_match", "dry_run"}

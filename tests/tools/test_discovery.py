@@ -11,7 +11,7 @@ import pytest
 
 from support.vaults import write_vault
 from support.wire import Server
-from vaultwire.toolkit.catalog import CATEGORIES, MORE, Choice, load_catalog, standard_set
+from vaultwire.toolkit.catalog import CATEGORIES, MORE, ToolSelection, load_catalog, standard_set
 
 STANDARD = standard_set()
 CORE = standard_set("core")
@@ -28,19 +28,19 @@ def test_every_tool_stands_in_one_category_and_is_listed_in_their_order() -> Non
 
 
 @pytest.mark.parametrize(
-    ("choice", "expected"),
+    ("selection", "expected"),
     [
-        (Choice(), [*STANDARD, "web_search"]),
-        (Choice("core"), [name for name in EVERY if name in CORE]),
-        (Choice("all"), EVERY),
-        (Choice("core", ["list_notes"]), [name for name in EVERY if name in (*CORE, "list_notes")]),
-        (Choice(without=["delete_note"]), [name for name in [*STANDARD, "web_search"] if name != "delete_note"]),
-        (Choice("all", ["list_notes"], ["list_notes"]), [name for name in EVERY if name != "list_notes"]),
+        (ToolSelection(), [*STANDARD, "web_search"]),
+        (ToolSelection("core"), [name for name in EVERY if name in CORE]),
+        (ToolSelection("all"), EVERY),
+        (ToolSelection("core", ["list_notes"]), [name for name in EVERY if name in (*CORE, "list_notes")]),
+        (ToolSelection(without=["delete_note"]), [name for name in [*STANDARD, "web_search"] if name != "delete_note"]),
+        (ToolSelection("all", ["list_notes"], ["list_notes"]), [name for name in EVERY if name != "list_notes"]),
     ],
     ids=["standard", "core", "all", "core and one", "without one", "without wins"],
 )
-def test_a_size_and_single_tools_say_what_is_listed(choice: Choice, expected: list[str]) -> None:
-    assert {each["name"] for each in CATALOG if choice.lists(each)} == {*expected}
+def test_a_size_and_single_tools_say_what_is_listed(selection: ToolSelection, expected: list[str]) -> None:
+    assert {each["name"] for each in CATALOG if selection.lists(each)} == {*expected}
 
 
 def test_the_core_costs_a_model_a_quarter_of_the_whole_at_most() -> None:

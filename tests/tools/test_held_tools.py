@@ -15,8 +15,7 @@ from scripts.pages.sample_calls import CALLS
 from support.vaults import snapshot
 from vaultwire.app import make_handlers
 from vaultwire.config import make_config
-from vaultwire.obsidian.backends import AppVault, RestrictedBackend
-from vaultwire.obsidian.command import Command
+from vaultwire.obsidian.command import AppVault, Command, RestrictedBackend
 from vaultwire.protocol.dialects import FOR_PROGRAMS
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE

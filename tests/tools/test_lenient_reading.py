@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from support.calls import attempt, call
 from support.vaults import open_vault, write_vault
-from vaultwire.toolkit.arguments import OTHER_NAMES, check_arguments, example_of, meanings
+from vaultwire.toolkit.arguments import OTHER_NAMES, check_arguments, example_of, meanings, read_arguments
 from vaultwire.toolkit.catalog import APP_CATALOG, MORE, load_catalog
-from vaultwire.toolkit.lenient_reading import read_arguments
 from vaultwire.toolkit.registry import Failure
 
 CATALOG = [*load_catalog(), *load_catalog(APP_CATALOG)]

@@ -13,9 +13,8 @@ import pytest
 from support.refusals import refusal, refused
 from support.vaults import open_vault, write_vault
 from vaultwire.toolkit.catalog import standard_set
-from vaultwire.tools import prompts
-from vaultwire.tools.prompts import Argument, Message, fill_prompt, find_prompt, list_prompts
-from vaultwire.tools.resources import Resource
+from vaultwire.tools import resources
+from vaultwire.tools.resources import Argument, Message, Resource, fill_prompt, list_prompts
 from vaultwire.vault.value_types import NO_PROGRESS
 
 STANDARD = standard_set()
@@ -29,10 +28,10 @@ def names(root: Path, folder: str | None = "Prompts") -> list[str]:
 
 def say(root: Path, name: str, folder: str | None = "Prompts", **arguments: str) -> list[Message]:
     vault = open_vault(root)
-    return fill_prompt(vault, find_prompt(vault, folder, name, NO_PROGRESS), arguments, NO_PROGRESS)
+    return fill_prompt(vault, list_prompts(vault, folder, NO_PROGRESS)[name], arguments, NO_PROGRESS)
 
 
-def prompt_of(root: Path, text: str) -> prompts.Prompt:
+def prompt_of(root: Path, text: str) -> resources.Prompt:
     """Return the prompt that a note of this text is."""
     write_vault(root, f"=== Prompts/It.md\n{text}")
     return list_prompts(open_vault(root), "Prompts", NO_PROGRESS)["it"]
@@ -124,7 +123,7 @@ def test_a_review_holds_out_the_daily_note_that_obsidians_settings_name(diary: P
 def test_a_review_takes_days_as_people_name_them(diary: Path) -> None:
     vault = open_vault(diary, today=lambda: date(2026, 4, 1))
     request, note = fill_prompt(
-        vault, find_prompt(vault, None, "daily_review", NO_PROGRESS), {"date": "Yesterday"}, NO_PROGRESS
+        vault, list_prompts(vault, None, NO_PROGRESS)["daily_review"], {"date": "Yesterday"}, NO_PROGRESS
     )
     assert isinstance(request, str)
     assert "Review my day, 2026-03-31," in request
@@ -140,14 +139,14 @@ def test_a_review_of_a_day_without_notes_says_so(diary: Path) -> None:
 
 def test_a_review_is_of_today_unless_a_day_is_given(diary: Path) -> None:
     vault = open_vault(diary, today=lambda: date(2026, 4, 2))
-    prompt = find_prompt(vault, None, "daily_review", NO_PROGRESS)
+    prompt = list_prompts(vault, None, NO_PROGRESS)["daily_review"]
     (request,) = fill_prompt(vault, prompt, {}, NO_PROGRESS)
     assert isinstance(request, str)
     assert "Review my day, 2026-04-02," in request
 
 
 def test_a_long_day_is_cut_short(diary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prompts, "_MAX_CHANGED", 1)
+    monkeypatch.setattr(resources, "_MAX_CHANGED", 1)
     request = say(diary, "daily_review", date="2026-03-31")[0]
     assert isinstance(request, str)
     assert request.endswith("- Daily/2026-03-31.md\n- and 1 more")
@@ -277,11 +276,11 @@ def test_every_missing_argument_is_named(tmp_path: Path) -> None:
 def test_a_prompt_is_what_its_note_says_now(tmp_path: Path) -> None:
     prompt_of(tmp_path, "first\n")
     vault = open_vault(tmp_path)
-    assert fill_prompt(vault, find_prompt(vault, "Prompts", "it", NO_PROGRESS), {}, NO_PROGRESS) == ["first"]
+    assert fill_prompt(vault, list_prompts(vault, "Prompts", NO_PROGRESS)["it"], {}, NO_PROGRESS) == ["first"]
     (tmp_path / "Prompts" / "It.md").write_text("second {{x}}")
-    assert find_prompt(vault, "Prompts", "it", NO_PROGRESS).arguments == required("x")
+    assert list_prompts(vault, "Prompts", NO_PROGRESS)["it"].arguments == required("x")
     (tmp_path / "Prompts" / "It.md").unlink()
-    assert refused(find_prompt, vault, "Prompts", "it", NO_PROGRESS) == "PROMPT_NOT_FOUND"
+    assert list(list_prompts(vault, "Prompts", NO_PROGRESS)) == OURS
 
 
 def test_a_note_that_is_empty_or_cannot_be_read_is_no_prompt(tmp_path: Path) -> None:
@@ -291,13 +290,6 @@ def test_a_note_that_is_empty_or_cannot_be_read_is_no_prompt(tmp_path: Path) -> 
 
 
 def test_a_menu_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prompts, "MAX_PROMPTS", 2)
+    monkeypatch.setattr(resources, "MAX_PROMPTS", 2)
     write_vault(tmp_path, "=== Prompts/A.md\na\n=== Prompts/B.md\nb\n=== Prompts/C.md\nc\n")
     assert names(tmp_path) == [*OURS, "a", "b"]
-
-
-def test_an_unknown_prompt_is_told_those_there_are(tmp_path: Path) -> None:
-    error = refusal(say, tmp_path, "x" * 1000)
-    assert error.code == "PROMPT_NOT_FOUND"
-    assert error.message.endswith("(there are: summarize_note, daily_review, find_related)")
-    assert len(error.message) < 200

@@ -23,8 +23,7 @@ from vaultwire.tools.resources import (
     view_uri_of,
 )
 from vaultwire.trust.policy_rules import PathRules, Rule
-from vaultwire.vault.disk.paths import stem
-from vaultwire.vault.media_types import media_type_of
+from vaultwire.vault.disk.paths import media_type_of, stem
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
 

@@ -24,10 +24,10 @@ from vaultwire.protocol.session import Session
 from vaultwire.server import workers
 from vaultwire.server.handlers import Handlers
 from vaultwire.transports import guard, streamable_http
+from vaultwire.transports.guard import Observer
 from vaultwire.transports.http_server import Endpoint, Limits
 from vaultwire.transports.http_server.connection import Connection, ConnectionMemory
 from vaultwire.transports.http_server.server import LOCAL, Server
-from vaultwire.transports.observing import Observer
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.caller import MEMORY_BUDGET
 

@@ -14,7 +14,7 @@ import pytest
 
 from support.editor_door import PATIENCE, EditorDoor
 from support.vaults import write_vault
-from vaultwire.editor.state import Selection
+from vaultwire.editor import Selection
 from vaultwire.transports.editor_socket import Bounds
 from vaultwire.transports.http_server import Limits
 

@@ -19,11 +19,9 @@ from websockets.sync.client import ClientConnection, connect
 
 from support.http_service import ServiceThread
 from support.vaults import open_vault, write_vault
-from vaultwire.editor.proposals import Decision, Proposals
-from vaultwire.editor.state import EditorState, Mention, Position, Selection
+from vaultwire.editor import Decision, EditorState, Mention, Position, Proposals, Selection
 from vaultwire.review.reviewer import Reviewer
-from vaultwire.server.editors.methods import Bridge
-from vaultwire.server.editors.notifications import ClientPaths
+from vaultwire.server.editors.methods import Bridge, ClientPaths
 from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket
 from vaultwire.transports.http_server import Endpoint, Limits
 from vaultwire.transports.http_server.websocket import WebSocketCycle

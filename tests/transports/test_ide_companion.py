@@ -18,8 +18,7 @@ from support.companion_stage import PATIENT, WATCHFUL, Stage
 from support.vaults import snapshot, write_vault
 from vaultwire.app.editors import CompanionServer
 from vaultwire.config import ConfigError
-from vaultwire.editor.proposals import Decision
-from vaultwire.editor.state import NOTHING, Position, Selection
+from vaultwire.editor import NOTHING, Decision, Position, Selection
 from vaultwire.server.editors.ide_companion import Bounds
 
 NOTES = """

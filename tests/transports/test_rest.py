@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import http.client
 import json
@@ -23,7 +22,6 @@ from support.toolsets import Stage
 from support.vaults import open_vault, write_vault
 from vaultwire import __version__
 from vaultwire.server.handlers import Handlers
-from vaultwire.server.http.one_shot import ask
 from vaultwire.server.workers import Workers
 from vaultwire.transports import rest
 from vaultwire.transports.rest import MAX_BODY_BYTES, tools_hash
@@ -409,7 +407,7 @@ def test_so_many_callers_are_remembered(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(rest, "_MAX_PEERS", 3)
     stage = Stage()
     workers = Workers(Handlers(stage.toolset(), lambda: open_vault(tmp_path), Policy()))
-    door = rest.Rest(functools.partial(ask, workers), lambda _tools, _url: {}, "key")
+    door = rest.Rest(workers, "key")
     with Loop() as loop:
         http = Http(loop, door)
         for number in range(10):

@@ -48,7 +48,6 @@ HANDSHAKE = frozenset(
         "vaultwire.app.engine",
         "vaultwire.cli",
         "vaultwire.cli.run_options",
-        "vaultwire.cli.stdio",
         "vaultwire.config",
         "vaultwire.protocol",
         "vaultwire.protocol.dialects",

@@ -20,9 +20,8 @@ from support.wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, envelope
 from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
-from vaultwire.server import subscriptions
+from vaultwire.server import mcp_endpoint, subscriptions
 from vaultwire.server.handlers import Handlers
-from vaultwire.server.http import mcp_endpoint, streams
 from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_UPDATES, Subscriptions
 from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, streamable_http
@@ -540,7 +539,7 @@ def ended_stream(client: Client) -> int:
 def test_of_a_stream_so_many_frames_are_kept_and_always_the_answer(
     door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "_MOST_FRAMES", 2)
+    monkeypatch.setattr(mcp_endpoint, "_MOST_FRAMES", 2)
     client = door.open()
     stream = client.call("count", {"progressToken": 1}, gate="a")
     primed = stream.event()
@@ -554,7 +553,7 @@ def test_of_a_stream_so_many_frames_are_kept_and_always_the_answer(
 
 
 def test_of_streams_that_ended_so_many_are_kept(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "_MOST_KEPT_STREAMS", 2)
+    monkeypatch.setattr(mcp_endpoint, "_MOST_KEPT_STREAMS", 2)
     client = door.open()
     numbers = [ended_stream(client) for _ in range(6)]
     statuses = [client.get(f"{number}-0").status for number in numbers]
@@ -565,7 +564,7 @@ def test_of_streams_that_ended_so_many_bytes_are_kept(door: Door, monkeypatch: p
     client = door.open()
     first = ended_stream(client)
     size = sum(len(event["data"]) for event in iter(client.get(f"{first}-0").event, None))
-    monkeypatch.setattr(streams, "_MOST_KEPT_BYTES", 2 * size + 50)
+    monkeypatch.setattr(mcp_endpoint, "_MOST_KEPT_BYTES", 2 * size + 50)
     numbers = [ended_stream(client) for _ in range(6)]
     statuses = [client.get(f"{number}-0").status for number in numbers]
     assert statuses == [400, 400, 400, 200, 200, 200]
@@ -609,8 +608,7 @@ def test_sessions_used_longest_ago_are_let_go_when_all_together_keep_too_much(
     door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account = MemoryBudget(60_000, 0)
-    for module in (streams, mcp_endpoint):
-        monkeypatch.setattr(module, "MEMORY_BUDGET", account)
+    monkeypatch.setattr(mcp_endpoint, "MEMORY_BUDGET", account)
     first, at_work, third = door.open(), door.open(), door.open()
     call = at_work.call("count", {"progressToken": 1}, gate="a")
     assert call.event() is not None
@@ -627,7 +625,7 @@ def test_a_long_message_is_refused_while_others_are_worked_on(
 ) -> None:
     account = MemoryBudget(1_000_000, 0)
     monkeypatch.setattr(mcp_endpoint, "MEMORY_BUDGET", account)
-    monkeypatch.setattr(streams, "Reservation", lambda size: Reservation(size, account))
+    monkeypatch.setattr(mcp_endpoint, "Reservation", lambda size: Reservation(size, account))
     client = door.open()
     waiting = client.post("tools/call", {"name": "wait", "arguments": {"gate": "a"}, "_meta": {"x": "y" * 700_000}}, 2)
     refused = client.post("ping", {"x": "y" * 700_000}, 3)

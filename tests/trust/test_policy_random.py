@@ -18,12 +18,19 @@ from hypothesis import strategies as st
 
 from support.calls import DESCRIPTIONS, TOOLS
 from support.vaults import open_vault
-from vaultwire.obsidian.backends import FilesBackend
+from vaultwire.obsidian.command import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, OUTSIDE, load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.tools.obsidian_cli.family import make_family
-from vaultwire.tools.prompts import fill_prompt, list_prompts
-from vaultwire.tools.resources import Meaning, completions, list_resources, read_resource, uri_of
+from vaultwire.tools.resources import (
+    Meaning,
+    completions,
+    fill_prompt,
+    list_prompts,
+    list_resources,
+    read_resource,
+    uri_of,
+)
 from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import POLICY_DENIED, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath

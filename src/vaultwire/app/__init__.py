@@ -22,7 +22,7 @@ from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import APPS
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
-from vaultwire.toolkit.catalog import WEB, Choice, Toolset, former_name_hint
+from vaultwire.toolkit.catalog import PROFILES, WEB, ToolSelection, Toolset, former_name_hint
 from vaultwire.tools.instructions import instructions
 from vaultwire.trust.limits import CONTRACT_RATES, USUAL_RATES, ClientLimits
 from vaultwire.trust.policy import Policy
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from vaultwire.app.editors import EditorServer
-    from vaultwire.app.http_app import AsgiOptions, HttpApp
-    from vaultwire.app.serving import NetworkConfig
+    from vaultwire.app.serving import AsgiOptions, HttpApp, NetworkConfig
     from vaultwire.protocol.revisions import Revision
     from vaultwire.server.middleware import Middleware
     from vaultwire.toolkit.registry import Description
@@ -74,8 +73,7 @@ def run_serve(
     """
     # After the first answer of the other doors, here and below.
     from vaultwire.app.desk import announce, make_desk  # noqa: PLC0415
-    from vaultwire.app.network import NetworkServer  # noqa: PLC0415
-    from vaultwire.app.serving import serve_all  # noqa: PLC0415
+    from vaultwire.app.serving import NetworkServer, serve_all  # noqa: PLC0415
     from vaultwire.transports.http_server import Limits  # noqa: PLC0415
 
     handlers = make_handlers(config)
@@ -104,16 +102,16 @@ def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions
     ``vault`` and ``options`` are those of ``vaultwire serve`` by keyword; the environment variables count, too. A key is
     needed unless ``require_key=False``: the app cannot tell who reaches the server. Raises ConfigError.
     """
-    from vaultwire.app.http_app import Address, HttpApp  # noqa: PLC0415 - only this door's own code, here and below
-    from vaultwire.app.serving import APP_SETTINGS, make_network_config  # noqa: PLC0415
-    from vaultwire.transports import listening, observing  # noqa: PLC0415
+    # Only this door's own code, here and below.
+    from vaultwire.app.serving import APP_SETTINGS, Address, HttpApp, make_network_config  # noqa: PLC0415
+    from vaultwire.transports import guard, listening  # noqa: PLC0415
 
     given: dict[str, Any] = {"require_key": True, "desk": False, **options}
     for_network = {name: given.pop(name) for name in given.keys() & APP_SETTINGS}
     config = make_config(vault, **given)
     network = make_network_config(config, **for_network)
     handlers = make_handlers(config)
-    observer = observing.Observer(log_json=network.log_json, metrics=network.metrics)
+    observer = guard.Observer(log_json=network.log_json, metrics=network.metrics)
     address = Address(listening.local_names(*network.allow_host), any_address=False, is_local=True, url=None)
     desk = None
     if network.desk:
@@ -154,17 +152,21 @@ def make_handlers(config: Config) -> Handlers:
     """Return the methods of this run, over its tools and vaults."""
     loaded = load_policy(config)
     policy = make_policy(config, loaded)
-    choice = _choice(config, policy)
-    toolset = Toolset(
-        lambda: [each for each in load_descriptions(config, loaded) if choice.has(each["name"])],
-        tool_loader(config, policy),
-    )
+    selection = _selection(config, policy)
+    is_contract = DIALECTS[config.dialect].is_contract
+
+    def descriptions() -> list[Description]:
+        declared = [each for each in load_descriptions(config, loaded) if selection.has(each["name"])]
+        # A contract has its own words for what these do.
+        return [each for each in declared if not (is_contract and each["listed"] in PROFILES)]
+
+    toolset = Toolset(descriptions, tool_loader(config, policy))
     openers: dict[str, Callable[[], Vault]] = {
         name: partial(open_vault, config.for_vault(name), [other for other in config.vaults if other != name], loaded)
         for name in config.vaults
     }
     limits = config.limits
-    if limits.options():
+    if limits.are_any:
         _check_limits(limits, bool(policy.hosts), load_descriptions(config, loaded))
     middleware = _make_middleware(config, policy)
     most = DIALECTS[config.dialect].most_seconds
@@ -172,7 +174,7 @@ def make_handlers(config: Config) -> Handlers:
 
     def guide() -> str:
         # A run with a policy may not see all notes, or not all its clients may: there the guide is given by a call only.
-        return read_guide(config) if loaded is None and choice.has("read_note") else ""
+        return read_guide(config) if loaded is None and selection.has("read_note") else ""
 
     return Handlers(
         toolset,
@@ -181,16 +183,16 @@ def make_handlers(config: Config) -> Handlers:
         seconds,
         config.prompts,
         middleware=middleware,
-        lists=choice.lists,
+        lists=selection.lists,
         read_guide=guide,
     )
 
 
-def _choice(config: Config, policy: Policy | None = None) -> Choice:
+def _selection(config: Config, policy: Policy | None = None) -> ToolSelection:
     """Return which tools this run has, and which of them are listed."""
     limits = config.limits
     without = limits.without_tools if policy is None or policy.hosts else (*limits.without_tools, WEB)
-    return Choice(limits.size, limits.with_tools, without)
+    return ToolSelection(limits.size, limits.with_tools, without, limits.profile)
 
 
 def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Description]) -> None:
@@ -219,7 +221,7 @@ def _make_middleware(config: Config, policy: Policy) -> Middleware | None:
     """Return the middleware of this run, which every request passes; None if there are no limits."""
     rates = CONTRACT_RATES if config.dialect == SECURE.name else USUAL_RATES if policy.hosts else {}
     limits = config.limits
-    if not rates and not limits.options():
+    if not rates and not limits.are_any:
         return None
     from vaultwire.server.middleware import make_middleware  # noqa: PLC0415 - only where there are limits
 

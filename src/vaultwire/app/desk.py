@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from urllib.parse import urlsplit
 
 from vaultwire.app.engine import load_policy, make_policy, open_vault
 from vaultwire.config import Config, ConfigError
-from vaultwire.desk.access import Access, desk_folder, new_code
+from vaultwire.desk.access import Access, Announcement, Running, desk_folder, find, new_code
+from vaultwire.desk.api import DeskVaults
 from vaultwire.desk.http_endpoint import PATH, DeskEndpoint
-from vaultwire.desk.running import Announcement, Running, find
-from vaultwire.desk.vaults import DeskVaults
+from vaultwire.server.vaults import Vaults
 from vaultwire.vault.vault import Vault
 
 TYPE_CHECKING = False
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from vaultwire.review.glance.glance import Glance
-    from vaultwire.review.reviewer import Reviewer
+    from vaultwire.review.glance.glance import Records
 
 
 def make_desk(config: Config, get_vault: Callable[[str], Vault]) -> DeskEndpoint:
@@ -46,32 +45,33 @@ def desk_vaults(config: Config, get_vault: Callable[[str], Vault]) -> DeskVaults
 
     openers = {name or os.path.basename(folder) or folder: partial(get, name) for name, folder in config.vaults.items()}
     read_only = make_policy(config, loaded).read_only
-    return DeskVaults(openers, _make_reviewer, partial(_make_glance, config), read_only=read_only)
+    return DeskVaults(openers, partial(_reads_of, config), read_only=read_only)
 
 
-def _make_reviewer(vault: Vault) -> Reviewer:
-    from vaultwire.review.reviewer import Reviewer  # noqa: PLC0415 - with the first page, not with every server
-
-    return Reviewer(vault)
-
-
-def _make_glance(config: Config, vault: Vault) -> Glance:
-    from vaultwire.review.glance.glance import Glance  # noqa: PLC0415 - as above
-
+def _reads_of(config: Config, vault: Vault) -> Records | None:
+    """Return the audit log of a vault, None if none is kept."""
     log = config.limits.audit
     if log is None:
-        return Glance(vault)
-    from vaultwire.trust.audit import records_since  # noqa: PLC0415 - as above
+        return None
+    from vaultwire.trust.audit import records  # noqa: PLC0415 - with the first page, not with every server
 
     def reads(since: datetime) -> Iterator[dict[str, Any]]:
         """Yield the records of this vault: where there are several, a call names its vault."""
-        for record in records_since(log, since.timestamp()):
-            arguments = record.get("arguments")
-            named = arguments.get("vault") if isinstance(arguments, dict) else None
-            if named == vault.name or (named is None and len(config.vaults) == 1):
-                yield record
+        with contextlib.suppress(OSError):  # a log that is not there, or cannot be read, has none
+            for record in records(log, since.timestamp()):
+                arguments = record.get("arguments")
+                named = arguments.get("vault") if isinstance(arguments, dict) else None
+                if named == vault.name or (named is None and len(config.vaults) == 1):
+                    yield record
 
-    return Glance(vault, reads)
+    return reads
+
+
+def own_vaults(config: Config) -> Vaults:
+    """Return the vaults of a command that serves by itself: opened when they are first used, and not watched."""
+    loaded = load_policy(config)
+    openers = {name: partial(open_vault, config.for_vault(name), (), loaded) for name in config.vaults}
+    return Vaults(openers, lambda: None)
 
 
 # ---------------------------------------------------------------------- where it is
@@ -122,8 +122,8 @@ class DeskServer:
         ``port``: 0 for any free one, None for the one that the last desk of these vaults had, if it is free. Raises
         ConfigError.
         """
-        from vaultwire.desk.running import LastPort  # noqa: PLC0415 - servers that have a desk need none of this
-        from vaultwire.transports import guard, http_server, listening, observing  # noqa: PLC0415
+        from vaultwire.desk.access import LastPort  # noqa: PLC0415 - servers that have a desk need none of this
+        from vaultwire.transports import guard, http_server, listening  # noqa: PLC0415
         from vaultwire.trust.limits import MAX_MESSAGE_BYTES  # noqa: PLC0415
 
         self._config = config
@@ -137,7 +137,7 @@ class DeskServer:
         door = guard.Door("desk", PATH, self._desk, MAX_MESSAGE_BYTES, needs_key=False)
         names = listening.names(listener)
         rules = guard.Rules(names, any_address=False, origins=(), key_required=False, owner=lambda _: None)
-        observer = observing.Observer(log_json=False, metrics=False)
+        observer = guard.Observer(log_json=False, metrics=False)
         self.endpoints = [http_server.Endpoint(guard.Guard([door], rules, observer), listener)]
 
     def begin(self) -> None:
@@ -170,34 +170,12 @@ def run_desk(config: Config, port: int | None, on_ready: Callable[[str], None]) 
     from vaultwire.app.serving import serve_all  # noqa: PLC0415 - not for those who only ask for a link
     from vaultwire.transports.http_server import Limits  # noqa: PLC0415
 
-    vaults = OwnVaults(config)
+    vaults = own_vaults(config)
     service = DeskServer(config, vaults.get, port)
     try:
         serve_all([service], Limits(grace=5), lambda: on_ready(service.new_link()))
     finally:
         vaults.close()
-
-
-class OwnVaults:
-    """The vaults of one command that serves by itself, by name: opened when they are first used, and not watched."""
-
-    def __init__(self, config: Config) -> None:
-        self._config = config
-        self._loaded = load_policy(config)
-        self._opening = threading.Lock()
-        self._opened: dict[str, Vault] = {}
-
-    def get(self, name: str) -> Vault:
-        """Return a vault, opened once."""
-        with self._opening:
-            if name not in self._opened:
-                self._opened[name] = open_vault(self._config.for_vault(name), (), self._loaded)
-            return self._opened[name]
-
-    def close(self) -> None:
-        """Close the vaults that were opened."""
-        for vault in self._opened.values():
-            vault.close()
 
 
 def _listen(port: int, *, may_differ: bool) -> socket.socket:

@@ -19,20 +19,17 @@ from vaultwire.app.desk import DeskServer, is_served, new_link
 from vaultwire.app.engine import load_policy, make_policy, open_vault
 from vaultwire.app.serving import Served, serve_all
 from vaultwire.config import Config, ConfigError
-from vaultwire.desk.command_endpoint import CommandEndpoint
-from vaultwire.desk.plugin_endpoint import PluginEndpoint, PluginReview
-from vaultwire.desk.vaults import PERSON, TOOL
-from vaultwire.editor.proposals import Proposals
-from vaultwire.editor.state import EditorState, WorkspaceWatcher
+from vaultwire.desk.api import PERSON, TOOL
+from vaultwire.desk.plugin_endpoint import CommandEndpoint, PluginEndpoint, PluginReview
+from vaultwire.editor import EditorState, Proposals, WorkspaceWatcher
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
 from vaultwire.review.reviewer import Reviewer
 from vaultwire.server.editors.ide_companion import Bounds, Companion
-from vaultwire.server.editors.methods import Bridge
-from vaultwire.server.editors.notifications import ClientPaths
+from vaultwire.server.editors.methods import Bridge, ClientPaths
 from vaultwire.server.workers import Workers
-from vaultwire.transports import guard, listening, lock_file, observing, streamable_http
+from vaultwire.transports import guard, listening, lock_file, streamable_http
 from vaultwire.transports.editor_socket import EditorSocket
 from vaultwire.transports.http_server import Endpoint, Limits
 from vaultwire.transports.http_server.websocket import WebSocketCycle
@@ -367,7 +364,7 @@ class CompanionServer:
         return Session(identity, self._companion.methods, revision=revision)
 
 
-class _Observer(observing.Observer):
+class _Observer(guard.Observer):
     """Logs one line for each request."""
 
     def __init__(self, log: Callable[[str], None]) -> None:

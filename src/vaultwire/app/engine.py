@@ -1,4 +1,4 @@
-"""Composes the engine and its tools: files, index, journal, policy, and the choice of tools. Opens no door."""
+"""Composes the engine and its tools: files, index, journal, policy, the choice of tools, sources of attachments."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.changes.change import JournalReport
     from vaultwire.vault.disk.files import Files
     from vaultwire.vault.disk.inspection import Fingerprint, Inspection
+    from vaultwire.vault.errors import VaultError
     from vaultwire.vault.index.index import Index
     from vaultwire.vault.settings.obsidian_settings import CachedSettings
     from vaultwire.vault.value_types import IndexReport, Progress
@@ -66,8 +67,7 @@ def tool_loader(config: Config, policy: Policy) -> Callable[[Description], AnyTo
 
         if description["module"].startswith("vaultwire.tools.obsidian_cli.") and config.backend is not None:
             if not family:
-                from vaultwire.obsidian.backends import Backends  # noqa: PLC0415
-                from vaultwire.obsidian.command import Command  # noqa: PLC0415
+                from vaultwire.obsidian.command import Backends, Command  # noqa: PLC0415 - few runs have them, here and below
                 from vaultwire.tools.obsidian_cli.family import make_family  # noqa: PLC0415
 
                 backends = Backends(config.backend, Command(config.obsidian))
@@ -85,7 +85,6 @@ def make_outside(
 
     ``attachment_folders``: folders of this computer from which attachments may be added; not out of the ``vaults`` in them.
     """
-    from vaultwire.app.attachment_sources import AttachmentSources  # noqa: PLC0415 - after the first answer
     from vaultwire.toolkit.registry import Outside  # noqa: PLC0415
 
     policy = policy or Policy()
@@ -199,3 +198,45 @@ def fingerprint_vault(config: Config) -> Fingerprint:
     from vaultwire.vault.disk.inspection import fingerprint  # noqa: PLC0415 - for the demo only
 
     return fingerprint(_open_files(config))
+
+
+# ---------------------------------------------------------------------- sources of attachments
+#
+# Where the files for attachments may come from, as the person allowed it: folders of this computer, and hosts of the web.
+
+
+class AttachmentSources:
+    """The sources of one run (``registry.Attachments``)."""
+
+    def __init__(self, folders: Sequence[str], vaults: Sequence[str], policy: Policy) -> None:
+        """``folders`` may be taken from, except for what is in one of the ``vaults``."""
+        self._folders = folders
+        self._vaults = vaults
+        self._policy = policy
+
+    def read(self, source: str, name: str, max_bytes: int, progress: Progress) -> bytes:
+        """Return the bytes of a file, by its path or URL. Raises VaultError."""
+        from vaultwire.vault.disk.allowed_folders import AllowedFolders  # noqa: PLC0415 - with the first attachment
+        from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError  # noqa: PLC0415
+
+        if "://" in source:
+            if not self._policy.attachment_hosts:
+                raise _refusal("from the web", "--attachments-from https://HOST")
+            from vaultwire.transports.attachment_download import Downloader  # noqa: PLC0415 - few runs need it
+
+            return Downloader(self._policy.may_fetch_from).fetch(source, name, max_bytes, progress)
+        if source.startswith("data:"):
+            raise VaultError(INVALID_ARGUMENTS, "source is a path or URL; give the bytes as base64 in data instead.")
+        if not self._folders:
+            raise _refusal("from this computer", "--attachments-from FOLDER")
+        return AllowedFolders(self._folders, self._vaults).read(source, max_bytes)
+
+
+def _refusal(where: str, option: str) -> VaultError:
+    from vaultwire.vault.errors import POLICY_DENIED, VaultError  # noqa: PLC0415 - as above
+
+    return VaultError(
+        POLICY_DENIED,
+        f"This server takes no files {where}. The person can allow it: start vaultwire with {option}. "
+        "Or give the file's bytes as base64 in data.",
+    )

@@ -2,15 +2,72 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import re
+import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from vaultwire.config import Config, ConfigError, keys_folder
+from vaultwire.config import Config, ConfigError, keys_folder, sign_in_folder
+from vaultwire.desk.access import Announcement
+from vaultwire.desk.http_endpoint import PATH as DESK_PATH
+from vaultwire.server.workers import Workers
+from vaultwire.transports import guard, listening, rest, streamable_http
 from vaultwire.transports.listening import MAX_PORT
-from vaultwire.trust.tokens import Trusted
+from vaultwire.trust.keys import Keys
+from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
+from vaultwire.trust.tokens import Tokens, Trusted
+from vaultwire.vault.caller import MEMORY_BUDGET
 
 if TYPE_CHECKING:
+    from vaultwire.config import Options
+    from vaultwire.desk.http_endpoint import DeskEndpoint
+    from vaultwire.protocol.revisions import Revision
+    from vaultwire.protocol.session import Session
+    from vaultwire.remote.endpoint import SignIn
+    from vaultwire.server.handlers import Handlers
+    from vaultwire.transports import Message, Receive, Scope, Send
     from vaultwire.transports.http_server import Endpoint, Limits
+    from vaultwire.transports.oauth import Protected
+
+    class AsgiOptions(Options, total=False):
+        """Keywords of ``vaultwire.app.asgi``: the options of ``vaultwire serve``, without those of a server.
+
+        ``oauth`` stands for ``--oauth-...``, ``limits`` for what clients are held to (``--audit``, ``--rate``, ...).
+        """
+
+        allow_host: str | Sequence[str]
+        allow_origin: str | Sequence[str]
+        cors_any_origin: bool
+        require_key: bool
+        oauth: Trusted | None
+        public_url: str | None
+        client_host: str | Sequence[str]
+        connector: bool
+        metrics: bool
+        log_json: bool
+        desk: bool
+
+
+_PUBLIC_URL = re.compile(r"(?:(?P<tls>https)|http)://(?P<name>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::[0-9]{1,5})?")
+_HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
+_HERE = ("localhost", "127.0.0.1")
+
+
+class PublicServer(NamedTuple):
+    """A server that people sign in to, at ``url``; ``folder`` is where that is kept.
+
+    ``notes`` say in words which notes it has; ``hosts`` are those of further clients. ``has_connectors``: connector addresses
+    are served, too.
+    """
+
+    url: str
+    folder: str
+    notes: tuple[str, ...]
+    hosts: tuple[str, ...] = ()
+    has_connectors: bool = False
 
 
 class NetworkConfig(NamedTuple):
@@ -29,6 +86,7 @@ class NetworkConfig(NamedTuple):
     cors_any_origin: bool = False
     require_key: bool = False
     oauth: Trusted | None = None
+    public: PublicServer | None = None
     tls_cert: str | None = None
     tls_key: str | None = None
     metrics: bool = False
@@ -37,15 +95,24 @@ class NetworkConfig(NamedTuple):
 
 
 # The settings that an app on any server has, too.
-APP_SETTINGS = frozenset(NetworkConfig._fields) - {"keys", "host", "port", "tls_cert", "tls_key"}
+_PUBLIC = ("public_url", "client_host", "connector")
+APP_SETTINGS = frozenset((*NetworkConfig._fields, *_PUBLIC)) - {"keys", "host", "port", "tls_cert", "tls_key", "public"}
 
 
 def make_network_config(config: Config, **options: Any) -> NetworkConfig:
-    """Return the settings of the network; ``options`` are NetworkConfig's fields. Raises ConfigError."""
-    for name in ("allow_host", "allow_origin"):
+    """Return the settings of the network. Raises ConfigError.
+
+    ``options`` are NetworkConfig's fields and, for ``public``, ``public_url``, ``client_host`` and ``connector``.
+    """
+    for name in ("allow_host", "allow_origin", "client_host"):
         given = options.get(name, ())
         options[name] = (given,) if isinstance(given, str) else tuple(given)
+    url, hosts, connector = (options.pop(name, None) for name in _PUBLIC)
     network = NetworkConfig(keys_folder(config.state), **options)
+    if url is not None:
+        network = _at_public_url(config, network, url, hosts, has_connectors=bool(connector))
+    elif hosts or connector:
+        raise ConfigError("--client-host and --connector need --public-url")
     if not 0 <= network.port <= MAX_PORT:
         raise ConfigError(f"--port must be from 0 (any free one) to {MAX_PORT}, got {network.port}")
     if network.tls_key is not None and network.tls_cert is None:
@@ -58,6 +125,34 @@ def make_network_config(config: Config, **options: Any) -> NetworkConfig:
         if not scheme or not separator or not rest or any(character in rest for character in "/@ *"):
             raise ConfigError(f"--allow-origin takes a page's origin such as https://example.org, got {origin!r}")
     return network._replace(allow_origin=tuple(map(str.lower, network.allow_origin)))  # as browsers spell them
+
+
+def _at_public_url(
+    config: Config, network: NetworkConfig, url: str, hosts: tuple[str, ...], *, has_connectors: bool
+) -> NetworkConfig:
+    """Return the settings with the URL under which everybody reaches the server. Raises ConfigError."""
+    from vaultwire.app.engine import load_policy  # noqa: PLC0415 - only where it is asked for
+
+    url = url.removesuffix("/")
+    parts = _PUBLIC_URL.fullmatch(url)
+    if parts is None or not (parts["tls"] or parts["name"] in _HERE):
+        right = "the URL of this server for everybody, such as https://notes.example.org, with nothing behind the name"
+        raise ConfigError(f"--public-url takes {right}, got {url!r}")
+    if network.oauth is not None:
+        raise ConfigError("--public-url and --oauth-issuer exclude each other: tokens come from here or from elsewhere")
+    for name in hosts:
+        if not _HOST.fullmatch(name):
+            raise ConfigError(f"--client-host takes the name of a client's host such as app.example.org, got {name!r}")
+    loaded = load_policy(config)
+    rules = {} if loaded is None or loaded.paths is None else loaded.paths.patterns
+    names = [name or os.path.basename(folder) or folder for name, folder in config.vaults.items()]
+    notes = [f"the vault {name}" for name in names]
+    notes += [f"only: {', '.join(rules['read'])}"] if "read" in rules else []
+    notes += [f"without: {', '.join(rules['deny'])}"] if "deny" in rules else []
+    public = PublicServer(url, sign_in_folder(config.state), tuple(notes), hosts, has_connectors)
+    # A page of sign-in sends its form from here, whatever name a proxy in between puts into Host.
+    origins = (*network.allow_origin, url)
+    return network._replace(public=public, allow_host=(*network.allow_host, parts["name"]), allow_origin=origins)
 
 
 class Served(Protocol):
@@ -95,3 +190,278 @@ def serve_all(services: Sequence[Served], limits: Limits, on_ready: Callable[[],
     finally:
         for service in services:
             service.end()
+
+
+# The ASGI app of one run: guard and doors over one set of methods, and the lifespan of what works beside them.
+#
+# Not the server below it: ``NetworkServer`` puts it on our own, ``vaultwire.app.asgi`` hands it to any other.
+
+# How long calls whose clients have left may take to notice that they are to stop.
+_LEFT_SECONDS = 5.0
+
+
+class Address(NamedTuple):
+    """Where clients reach the app."""
+
+    names: frozenset[str]  # that it answers to, as ``Host`` headers spell them, without ports
+    any_address: bool  # it also answers to every address
+    is_local: bool  # only this computer can reach it, so that no key is needed unless one was asked for
+    url: str | None  # None where only the clients know it
+
+
+class HttpApp:
+    """An ASGI app. On a server without lifespan events it opens with the first request and closes with the process."""
+
+    def __init__(
+        self,
+        handlers: Handlers,
+        new_session: Callable[[Revision | None], Session],
+        network: NetworkConfig,
+        address: Address,
+        observer: guard.Observer,
+        desk: DeskEndpoint | None = None,
+    ) -> None:
+        """``desk`` is the page for the person, None for none.
+
+        ``new_session`` returns the protocol state of a handshake to come, or of requests at a fixed revision.
+
+        Raises ConfigError where nobody could come in, or tokens cannot be checked.
+        """
+        keys = _open_keys(network, is_local=address.is_local)
+        self._observer = observer
+        self._desk = desk
+        self._handlers = handlers
+        # Not a daemon: a thread that is stopped while it imports holds a lock that the end of the process needs.
+        self._updater = threading.Thread(target=handlers.run_background, name="vaultwire-beside")
+        self._is_open = False
+        self._workers = Workers(
+            handlers,
+            most_tasks=MAX_CALLS,
+            current_id=observer.current_id,
+            on_crash=observer.crashed,
+            has_room=MEMORY_BUDGET.has_room,
+        )
+        self._mcp = streamable_http.StreamableHttp(self._workers, new_session, guard.KEY_NAME)
+        self._protected = _make_protected(network.oauth, address, observer)
+        self._sign_in = _make_sign_in(network.public, observer, may_write=not handlers.read_only)
+        issuer = self._sign_in or self._protected
+        rules = guard.Rules(
+            names=address.names,
+            any_address=address.any_address,
+            origins=network.allow_origin,
+            key_required=network.require_key or not address.is_local or issuer is not None,
+            owner=keys.owner,
+            token_owner=None if issuer is None else issuer.owner,
+            challenge="" if issuer is None else issuer.challenge,
+        )
+        self._guard = guard.Guard(self._doors(network), rules, observer)
+
+    def _doors(self, network: NetworkConfig) -> list[guard.Door]:
+        doors = [
+            guard.Door("mcp", "/mcp", self._mcp, MAX_MESSAGE_BYTES),
+            guard.Door("health", "/health", guard.answer_health, 0, needs_key=False),
+            # Clients look here for what a server may have. A 401 would say that it is there (RFC 8615).
+            guard.Door("", "/.well-known", guard.answer_nothing, 0, False, guard.READING, refusal_headers=rest.CORS),
+            guard.Door(
+                "v1",
+                rest.ROOT,
+                rest.Rest(self._workers, guard.KEY_NAME),
+                rest.MAX_BODY_BYTES,
+                for_any_page=guard.EVERYTHING if network.cors_any_origin else guard.READING,
+                refusal_headers=rest.CORS,
+            ),
+        ]
+        if self._desk is not None:
+            doors.append(guard.Door("desk", DESK_PATH, self._desk, MAX_MESSAGE_BYTES, needs_key=False))
+        if self._protected is not None:
+            doors.append(guard.Door("oauth", self._protected.path, self._protected.show, 0, False, guard.READING))
+        if self._sign_in is not None:
+            doors += self._sign_in.doors()
+        if network.metrics:
+            doors.append(guard.Door("metrics", "/metrics", self._observer.page, 0))
+        return doors
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or the lifespan of the app."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if not self._is_open:
+            self.open()
+            threading.Thread(target=self._close_at_end, name="vaultwire-end").start()
+        await self._guard(scope if self._sign_in is None else self._sign_in.unwrap(scope), receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Open and close when the server says so (ASGI, "Lifespan Protocol")."""
+        while True:
+            event = (await receive())["type"]
+            if event == "lifespan.startup":
+                self.open()
+            else:
+                await self.end_streams()
+                await asyncio.to_thread(self.close)
+            done: Message = {"type": f"{event}.complete"}
+            await send(done)
+            if event == "lifespan.shutdown":
+                return
+
+    def open(self) -> None:
+        """Begin to open the vault and to keep its index up to date. On the event loop, before the first request."""
+        self._is_open = True
+        self._updater.start()
+        if self._protected is not None:
+            self._protected.fetch()  # so that the log says at once if that cannot work
+
+    async def end_streams(self) -> None:
+        """End what would never end by itself. On the event loop, when no more requests come."""
+        self._mcp.close()
+        if self._desk is not None:
+            self._desk.close()
+
+    def close(self) -> None:
+        """End the calls in flight, and close the vault with all that is to be written. Once the clients are gone."""
+        self._workers.end(_LEFT_SECONDS)
+        self._handlers.close()
+        if self._updater.ident is not None:
+            self._updater.join()
+
+    def _close_at_end(self) -> None:
+        """Close when the main thread has ended, before the process waits for its other threads."""
+        threading.main_thread().join()
+        self.close()
+        if self._sign_in is not None:
+            self._sign_in.close()
+
+
+def _open_keys(network: NetworkConfig, *, is_local: bool) -> Keys:
+    """Return the keys that open the doors. Raises ConfigError where nobody could come in."""
+    keys = Keys(network.keys)
+    try:
+        has_keys = bool(keys.all())
+    except OSError as error:
+        raise ConfigError(f"cannot read the keys in {network.keys}: {error.strerror}") from None
+    if (network.require_key or not is_local) and not has_keys and network.oauth is None and network.public is None:
+        why = "there is none" if is_local else f"other computers can reach {network.host}"
+        raise ConfigError(f"a key is needed and {why}: issue one with vaultwire keys issue NAME")
+    return keys
+
+
+def _make_protected(oauth: Trusted | None, address: Address, observer: guard.Observer) -> Protected | None:
+    """Return what has an issuer's tokens open the server, None if none do. Raises ConfigError."""
+    if oauth is None:
+        return None
+    from vaultwire.transports.oauth import Protected  # noqa: PLC0415 - only where it is asked for, here and below
+
+    try:
+        import cryptography  # noqa: F401, PLC0415
+        import jwt  # noqa: F401, PLC0415
+    except ImportError:
+        from vaultwire.installation import how_to_add  # noqa: PLC0415
+
+        raise ConfigError(
+            f"--oauth-issuer needs packages that are not installed. To add them: {how_to_add('oauth')}"
+        ) from None
+    if oauth.resource is None and (address.url is None or not address.is_local):
+        raise ConfigError("--oauth-issuer needs --oauth-resource where other computers can reach the server: its URL")
+    resource = oauth.resource or f"{address.url}/mcp"
+    return Protected(Tokens(oauth.issuer, oauth.audience or resource, oauth.scopes), resource, observer.tell)
+
+
+def _make_sign_in(public: PublicServer | None, observer: guard.Observer, *, may_write: bool) -> SignIn | None:
+    """Return what lets people sign in, None if nobody is to. Raises ConfigError."""
+    if public is None:
+        return None
+    import sqlite3  # noqa: PLC0415 - only where it is asked for, here and below
+
+    try:
+        from vaultwire.remote.endpoint import SignIn  # noqa: PLC0415
+    except ImportError:
+        from vaultwire.installation import how_to_add  # noqa: PLC0415
+
+        raise ConfigError(
+            f"--public-url needs packages that are not installed. To add them: {how_to_add('remote')}"
+        ) from None
+    from vaultwire.remote.clients import Clients  # noqa: PLC0415
+    from vaultwire.remote.store import Store  # noqa: PLC0415
+
+    try:
+        store = Store(public.folder)
+        store.set_url(public.url)
+        if public.url.startswith("https:") and ":" in public.url.removeprefix("https:"):
+            observer.tell("claude.ai calls no other port than 443, and --public-url has another one")
+        if not store.people():
+            observer.tell("nobody can sign in yet. To add yourself: vaultwire people add NAME")
+        if public.has_connectors and all(grant.person for grant in store.grants()):
+            observer.tell("there is no connector address yet. To make one: vaultwire grants connector")
+        clients = Clients(store.key(), public.hosts)
+    except (OSError, sqlite3.Error) as error:
+        raise ConfigError(f"cannot use the folder of people and grants, {public.folder}: {error}") from None
+    return SignIn(
+        store,
+        clients,
+        public.url,
+        public.notes,
+        observer.tell,
+        may_write=may_write,
+        has_connectors=public.has_connectors,
+    )
+
+
+# ``serve``: the ASGI app of a run on our own HTTP server, at an address of this computer.
+
+
+class NetworkServer:
+    """The app of a run at its address."""
+
+    def __init__(
+        self,
+        handlers: Handlers,
+        new_session: Callable[[Revision | None], Session],
+        serving: NetworkConfig,
+        on_ready: Callable[..., None],
+        desk: tuple[DeskEndpoint | None, Callable[[str], Announcement] | None] = (None, None),
+    ) -> None:
+        """``new_session``: as for ``HttpApp``.
+
+        ``desk`` is the page for the person, and what makes ``vaultwire desk`` find it at a URL.
+        ``on_ready`` is called with the server's URL once it answers, and with ``in_the_open=True`` if others can read what it
+        says on the way. Raises ConfigError where that cannot be.
+        """
+        from vaultwire.transports.http_server import Endpoint  # noqa: PLC0415 - not under the server of another
+
+        observer = guard.Observer(log_json=serving.log_json, metrics=serving.metrics)
+        observer.take_stderr()
+        try:
+            tls = None if serving.tls_cert is None else listening.make_tls(serving.tls_cert, serving.tls_key)
+            listener = listening.bind(serving.host, serving.port)
+        except listening.StartError as error:
+            raise ConfigError(str(error)) from None
+        url = listening.url(listener, tls=tls is not None)
+        address = Address(
+            listening.names(listener, serving.host, *serving.allow_host),
+            listening.is_any_address(listener),
+            listening.is_loopback(listener),
+            url,
+        )
+        page, announce = desk
+        self._announcement = None if announce is None else announce(url)
+        self._app = HttpApp(handlers, new_session, serving, address, observer, page)
+        self._on_ready = partial(on_ready, url, in_the_open=tls is None and not address.is_local)
+        self.endpoints = [Endpoint(self._app, listener, tls, rest.CORS)]
+
+    def begin(self) -> None:
+        """Open the vault, and say where it is served."""
+        self._app.open()
+        if self._announcement is not None:
+            self._announcement.begin()
+        self._on_ready()
+
+    async def stop(self) -> None:
+        """End the streams."""
+        await self._app.end_streams()
+
+    def end(self) -> None:
+        """Close the vault."""
+        if self._announcement is not None:
+            self._announcement.end()
+        self._app.close()

@@ -95,10 +95,10 @@ _DOTTED = compile_pattern(r"(note|property|file|formula)\.(.++)", re.DOTALL)
 def normal_id(written: str) -> str:
     """Return the id in one form: a bare name is a note's, ``note["a b"]`` is ``note.a b``, ``property.x`` is ``note.x``."""
     written = written.strip()
-    found = _BRACKETS.fullmatch(written) or _DOTTED.fullmatch(written)
-    if found is None:
+    parts = _BRACKETS.fullmatch(written) or _DOTTED.fullmatch(written)
+    if parts is None:
         return "file.file" if written == "file" else f"note.{written}"
-    kind, *names = found.groups()
+    kind, *names = parts.groups()
     name = next(name for name in names if name is not None)
     return f"{'note' if kind == 'property' else kind}.{name}"
 
@@ -254,11 +254,11 @@ class _Reader:
         return value if isinstance(value, list) else []
 
     def _texts(self, value: PropertyValue, where: str) -> Iterator[str]:
-        for each in self._list(value, where):
-            if isinstance(each, str):
-                yield each
+        for item in self._list(value, where):
+            if isinstance(item, str):
+                yield item
             else:
-                self._say(f"{where}: a property is a text, not {_shown(each)}")
+                self._say(f"{where}: a property is a text, not {_shown(item)}")
 
     def _say(self, problem: str) -> None:
         if problem not in self._problems:

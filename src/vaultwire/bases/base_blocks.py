@@ -134,10 +134,10 @@ def _edited_rows(block: list[str], old: str, new: str, number: int) -> list[str]
     old_lines, new_lines = old.split("\n") if rows else [], new.split("\n")
     found: list[str] = []
     position = 0
-    for each in differences(old_lines, new_lines):
-        changed = new_lines[each.new_start : each.new_end]
-        found += [*rows[position : each.start], *(prefix + line if line else prefix.rstrip() for line in changed)]
-        position = each.end
+    for difference in differences(old_lines, new_lines):
+        changed = new_lines[difference.new_start : difference.new_end]
+        found += [*rows[position : difference.start], *(prefix + line if line else prefix.rstrip() for line in changed)]
+        position = difference.end
     return [*found, *rows[position:]]
 
 

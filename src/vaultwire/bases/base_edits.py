@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from vaultwire.bases.base import Base, Broken, Expression, Filter, Group, NotABaseError, View, read_base
-from vaultwire.bases.functions.files import FILE_FIELDS
-from vaultwire.bases.functions.table import GLOBALS, METHOD_NAMES
+from vaultwire.bases.evaluation import DEFAULT_SUMMARIES, default_summary
+from vaultwire.bases.functions.table import FILE_FIELDS, GLOBALS, METHOD_NAMES
 from vaultwire.bases.parser import (
+    ITEM_NAMES,
+    ROOTS,
     Binary,
     Call,
-    Index,
     ListLiteral,
     Literal,
     Member,
@@ -25,9 +26,10 @@ from vaultwire.bases.parser import (
     Node,
     Unary,
     children,
+    field_of,
+    property_of,
     to_text,
 )
-from vaultwire.bases.summaries import DEFAULT_SUMMARIES, default_summary
 from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue, read_yaml
 from vaultwire.markdown.yaml_edits import NotEditedError, rewritten
 
@@ -65,13 +67,13 @@ def edit_base(text: str, changes: Mapping[str, PropertyValue], views: Sequence[V
         hint = " Views are given by name, each with its own changes." if "views" in unknown else ""
         raise BaseEditError(f"A base has {', '.join(PARTS)} and views, not {unknown[0]!r}.{hint}")
     values = read_yaml(text.replace("\r\n", "\n"), 1).values
-    wanted = _merged(values, changes)
+    new_values = _merged(values, changes)
     if views:
         shown = _edited_views(_list(values.get("views")), views)
-        wanted["views"] = [view.value for view in shown]
+        new_values["views"] = [view.value for view in shown]
         if not shown:
             raise BaseEditError("The edit would remove the last view: a base shows at least one.")
-    after = _written(text, wanted)
+    after = _written(text, new_values)
     _check(before, after)
     return after
 
@@ -88,16 +90,16 @@ def new_base(changes: Mapping[str, PropertyValue], views: Sequence[ViewEdit]) ->
 
 def _merged(old: PropertyValue, changes: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
     """Return a map with changes in it. A map within that is left without entries goes."""
-    found = dict(old) if isinstance(old, dict) else {}
+    merged = dict(old) if isinstance(old, dict) else {}
     for name, value in changes.items():
         new = value
         if isinstance(value, dict) and name not in _WHOLE:
-            new = _merged(found.get(name), value) or None
+            new = _merged(merged.get(name), value) or None
         if new is None:
-            found.pop(name, None)
+            merged.pop(name, None)
         else:
-            found[name] = new
-    return found
+            merged[name] = new
+    return merged
 
 
 def renamed_views(text: str, views: Sequence[ViewEdit]) -> Callable[[str], str | None]:
@@ -131,44 +133,44 @@ def _edited_views(old: Sequence[PropertyValue], edits: Sequence[ViewEdit]) -> li
 
 def _edit_view(views: list[_View], edit: ViewEdit) -> None:
     names = _names([view.value for view in views])
-    found = _place_in(names, edit.name)
-    _check_names(names, edit, found)
-    if found is None:
+    place = _place_in(names, edit.name)
+    _check_names(names, edit, place)
+    if place is None:
         if "type" not in edit.changes or edit.is_removed or edit.new_name:
             raise BaseEditError(
                 f"The base has no view {edit.name!r}. {_known(names)} A new view needs a type: table, cards, list."
             )
         head: dict[str, PropertyValue] = {"type": edit.changes["type"], "name": edit.name}
         views.append(_View(_merged(head, edit.changes), None))
-        found = len(views) - 1
+        place = len(views) - 1
     elif edit.is_removed:
-        views.pop(found)
+        views.pop(place)
         return
     else:
-        views[found] = views[found]._replace(value=_merged(views[found].value, edit.changes))
+        views[place] = views[place]._replace(value=_merged(views[place].value, edit.changes))
     if edit.new_name and edit.new_name != edit.name:
-        views[found] = views[found]._replace(value=_merged(views[found].value, {"name": edit.new_name}))
+        views[place] = views[place]._replace(value=_merged(views[place].value, {"name": edit.new_name}))
     if edit.place:
         if edit.place > len(views):
             raise BaseEditError(f"The base has {len(views)} views, so none can be number {edit.place}.")
-        views.insert(edit.place - 1, views.pop(found))
+        views.insert(edit.place - 1, views.pop(place))
 
 
-def _check_names(names: Sequence[str], edit: ViewEdit, found: int | None) -> None:
+def _check_names(names: Sequence[str], edit: ViewEdit, place: int | None) -> None:
     """Raise BaseEditError for a name that a view cannot get."""
-    now = edit.name if found is None else names[found]
+    now = edit.name if place is None else names[place]
     if edit.changes.get("name", now) != now:
         raise BaseEditError(f"Rename the view {edit.name!r} by new_name: then the links that name it follow.")
-    new = edit.new_name or ("" if found is not None else edit.name)
+    new = edit.new_name or ("" if place is not None else edit.name)
     if len(new.splitlines()) > 1 or new != new.strip():
         raise BaseEditError(f"The name of a view is one line of text without spaces around it, not {new!r}.")
-    is_renamed = found is not None and edit.new_name and edit.new_name != edit.name
-    if is_renamed and _place_in(names, edit.new_name) not in (None, found):
+    is_renamed = place is not None and edit.new_name and edit.new_name != edit.name
+    if is_renamed and _place_in(names, edit.new_name) not in (None, place):
         raise BaseEditError(f"The base has a view {edit.new_name!r} already.")
 
 
-def _check_depth(given: Sequence[PropertyValue | Mapping[str, PropertyValue]]) -> None:
-    waiting: list[tuple[object, int]] = [(each, 0) for each in given]
+def _check_depth(values: Sequence[PropertyValue | Mapping[str, PropertyValue]]) -> None:
+    waiting: list[tuple[object, int]] = [(each, 0) for each in values]
     while waiting:
         each, depth = waiting.pop()
         inner = each.values() if isinstance(each, Mapping) else each if isinstance(each, list) else ()
@@ -211,9 +213,9 @@ def _list(value: PropertyValue) -> list[PropertyValue]:
     return value or []
 
 
-def _written(text: str, wanted: Mapping[str, PropertyValue]) -> str:
+def _written(text: str, values: Mapping[str, PropertyValue]) -> str:
     try:
-        return rewritten(text, wanted)
+        return rewritten(text, values)
     except NotEditedError as error:
         raise BaseEditError(f"The base {error}. Nothing was changed.") from None
 
@@ -251,8 +253,8 @@ def _broken(base: Base) -> list[Broken]:
 # What is wrong in a base: expressions that cannot be read, names that mean nothing, formulas that need themselves.
 
 _LINE = re.compile(r"line (\d+)")
-# Names with a meaning of their own; ``value``, ``index``, ``acc`` only within functions of lists, which is not looked into.
-_OWN = frozenset(("file", "this", "note", "property", "formula", "value", "index", "acc", "values"))
+# Names with a meaning of their own; some only within functions of lists, which is not looked into.
+_OWN = ROOTS | ITEM_NAMES | {"values"}
 
 # Obsidian's own properties mean something though no note has them yet.
 _WELL_KNOWN = frozenset(("tags", "aliases", "cssclasses"))
@@ -324,14 +326,14 @@ class _Checker:
                 view.name, f"{where} is a kanban board without groupBy: say which property makes its columns."
             )
 
-    def _in_filter(self, wanted: Filter | None) -> Iterator[BaseProblem]:
-        waiting = [wanted] if wanted is not None else []
+    def _in_filter(self, condition: Filter | None) -> Iterator[BaseProblem]:
+        waiting = [condition] if condition is not None else []
         while waiting:
-            each = waiting.pop()
-            if isinstance(each, Group):
-                waiting += each.filters
+            inner = waiting.pop()
+            if isinstance(inner, Group):
+                waiting += inner.filters
             else:
-                yield from self._in_expression(each.expression, each.text)
+                yield from self._in_expression(inner.expression, inner.text)
 
     def _in_expression(self, expression: Expression, place: str) -> Iterator[BaseProblem]:
         if isinstance(expression, Broken):
@@ -353,7 +355,7 @@ class _Checker:
                 return ("" if name in GLOBALS else f"There is no function {name}()."), node.arguments
             wrong = "" if name in METHOD_NAMES else f"No value has a function {name}()."
             return wrong, (node.function.of, *node.arguments)
-        field = _field_of(node)
+        field = field_of(node)
         if field is not None:
             return self._unknown(*field), ()
         if isinstance(node, Name):
@@ -372,46 +374,33 @@ class _Checker:
         return "" if is_there else f"No note has the property {name!r}."
 
 
-def _field_of(node: Node) -> tuple[str, str] | None:
-    """Return kind and name of ``note.x``, ``file.x``, ``formula.x`` or the same in brackets."""
-    if isinstance(node, Index) and isinstance(node.index, Literal) and isinstance(node.index.value, str):
-        of, name = node.of, node.index.value
-    elif isinstance(node, Member):
-        of, name = node.of, node.name
-    else:
-        return None
-    if not isinstance(of, Name) or of.name not in ("note", "property", "file", "formula"):
-        return None
-    return ("note" if of.name == "property" else of.name), name
-
-
 def _circles(formulas: Mapping[str, Expression]) -> list[str]:
     """Return the formulas that need themselves, right away or through others."""
     needs = {name: _needed(expression) & formulas.keys() for name, expression in formulas.items()}
-    found: list[str] = []
+    in_circles: list[str] = []
     for name, first in needs.items():
         reached: set[str] = set()
         waiting = [*first]
         while waiting:
-            each = waiting.pop()
-            if each not in reached:
-                reached.add(each)
-                waiting += needs[each]
+            name_needed = waiting.pop()
+            if name_needed not in reached:
+                reached.add(name_needed)
+                waiting += needs[name_needed]
         if name in reached:
-            found.append(name)
-    return found
+            in_circles.append(name)
+    return in_circles
 
 
 def _needed(expression: Expression) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     waiting: list[Node] = [] if isinstance(expression, Broken) else [expression]
     while waiting:
         node = waiting.pop()
-        field = _field_of(node)
+        field = field_of(node)
         if field is not None and field[0] == "formula":
-            found.add(field[1])
+            names.add(field[1])
         waiting += children(node)
-    return found
+    return names
 
 
 # What a new note needs to be in a view: the properties, tags and folder that its filters ask for.
@@ -462,14 +451,14 @@ class _Asked:
             self.properties[known] = value
 
 
-def _all_of(wanted: Filter | None) -> Iterator[Node]:
+def _all_of(condition: Filter | None) -> Iterator[Node]:
     """Yield the expressions that must all hold."""
-    if isinstance(wanted, Group):
-        if wanted.kind == "and":
-            for each in wanted.filters:
+    if isinstance(condition, Group):
+        if condition.kind == "and":
+            for each in condition.filters:
                 yield from _all_of(each)
-    elif wanted is not None and not isinstance(wanted.expression, Broken):
-        waiting: list[Node] = [wanted.expression]
+    elif condition is not None and not isinstance(condition.expression, Broken):
+        waiting: list[Node] = [condition.expression]
         while waiting:
             node = waiting.pop()
             if isinstance(node, Binary) and node.operator == "&&":
@@ -480,27 +469,25 @@ def _all_of(wanted: Filter | None) -> Iterator[Node]:
 
 def _equality(node: Binary, asked: _Asked) -> None:
     for side, other in ((node.left, node.right), (node.right, node.left)):
-        name = property_name(side)
-        if name == "file.tags":
-            constant = _constant(other)
+        constant = _constant(other)
+        field, name = field_of(side), property_of(side)
+        if field == ("file", "tags"):
             if isinstance(constant, list):
                 asked.tags += [each.removeprefix("#") for each in constant if isinstance(each, str)]
-        elif name:
-            constant = _constant(other)
-            if constant is not None or (isinstance(other, Literal) and other.value is None):
-                asked.give(name, constant)  # an empty property equals null
-        elif isinstance(side, Member) and side.name == "folder" and _is_file(side.of):
-            folder = _constant(other)
-            if isinstance(folder, str):
-                asked.folders.append(folder.strip("/"))
+        elif field == ("file", "folder"):
+            if isinstance(constant, str):
+                asked.folders.append(constant.strip("/"))
+        elif name and (constant is not None or (isinstance(other, Literal) and other.value is None)):
+            asked.give(name, constant)  # an empty property equals null
 
 
 def _call(function: Member, arguments: tuple[Node, ...], asked: _Asked) -> None:
     texts = [each.value for each in arguments if isinstance(each, Literal) and isinstance(each.value, str)]
     if len(texts) != len(arguments) or not texts:
         return
-    if not _is_file(function.of):
-        if function.name == "contains" and property_name(function.of) in ("tags", "file.tags"):
+    if not (isinstance(function.of, Name) and function.of.name == "file"):
+        is_tags = field_of(function.of) == ("file", "tags") or property_of(function.of) == "tags"
+        if function.name == "contains" and is_tags:
             asked.tags.append(texts[0].removeprefix("#"))
     elif function.name == "inFolder":
         asked.folders += [folder] if (folder := texts[0].strip("/")) else []  # every file is in the vault's own folder
@@ -516,25 +503,6 @@ def _one_folder(folders: list[str]) -> str | None:
     if deepest is None or not all(f"{deepest}/".startswith(f"{folder}/") for folder in folders if folder):
         return None
     return deepest
-
-
-def _is_file(node: Node) -> bool:
-    return isinstance(node, Name) and node.name == "file"
-
-
-def property_name(node: Node) -> str:
-    """Return the name of the note's property that an expression is; "" if it is none."""
-    if isinstance(node, Name):
-        return "" if node.name in ("file", "this", "note", "property", "formula") else node.name
-    if isinstance(node, Member) and _is_file(node.of) and node.name == "tags":
-        return "file.tags"
-    if isinstance(node, Index) and isinstance(node.index, Literal) and isinstance(node.index.value, str):
-        of, name = node.of, node.index.value
-    elif isinstance(node, Member):
-        of, name = node.of, node.name
-    else:
-        return ""
-    return name if isinstance(of, Name) and of.name in ("note", "property") else ""
 
 
 def _constant(node: Node) -> PropertyValue:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from vaultwire.bases.base import Broken, Expression
-from vaultwire.bases.comparing import compare, equal, is_truthy
-from vaultwire.bases.functions.files import FILE_FIELDS, has_tag
+from vaultwire.bases.comparing import compare, equal, is_empty, is_truthy
 from vaultwire.bases.functions.on_values import DATE_FIELDS, DURATION_FIELDS
-from vaultwire.bases.functions.table import CHOICE, GLOBAL, LAMBDAS, method
+from vaultwire.bases.functions.table import CHOICE, FILE_FIELDS, GLOBAL, LAMBDAS, has_tag, method
 from vaultwire.bases.parser import Binary, Call, Index, ListLiteral, Literal, Member, Name, Node, RegexpLiteral, Unary
 from vaultwire.bases.row import Query, Row, all_properties, has_property, property_value
 from vaultwire.bases.values import (
@@ -36,6 +37,7 @@ from vaultwire.bases.values import (
     scaled,
     size_of,
     text_of,
+    to_ms,
     total_ms,
     type_name,
 )
@@ -402,28 +404,28 @@ def _lambda(name: str, of: Compiled, nodes: Sequence[Node], names: frozenset[str
     return called
 
 
-def _each(items: Sequence[Value], each: Compiled, row: Row, *, is_filter: bool) -> list[Value]:
-    found: list[Value] = []
+def _each(items: Sequence[Value], function: Compiled, row: Row, *, is_filter: bool) -> list[Value]:
+    results: list[Value] = []
     before = counted = row.budget.bytes
     for index, value in enumerate(items):
         row.budget.spend()
         row.names["value"], row.names["index"] = value, index
-        given = each(row)
+        result = function(row)
         if not is_filter:
-            found.append(given)
-        elif is_truthy(given):
-            found.append(value)
-        counted = row.budget.give_back(None if is_filter else found, before, counted)
-    return found
+            results.append(result)
+        elif is_truthy(result):
+            results.append(value)
+        counted = row.budget.give_back(None if is_filter else results, before, counted)
+    return results
 
 
-def _reduce(items: Sequence[Value], each: Compiled, start: Value, row: Row) -> Value:
+def _reduce(items: Sequence[Value], function: Compiled, start: Value, row: Row) -> Value:
     acc = start
     before = counted = row.budget.bytes
     for index, value in enumerate(items):
         row.budget.spend()
         row.names["value"], row.names["index"], row.names["acc"] = value, index, acc
-        acc = each(row)
+        acc = function(row)
         counted = row.budget.give_back(acc, before, counted)
     return acc
 
@@ -455,3 +457,96 @@ def _binary(node: Binary, names: frozenset[str]) -> Compiled:
     if operator != "+":
         return lambda row: apply(operator, left(row), right(row), row)
     return lambda row: row.budget.made(apply(operator, left(row), right(row), row))
+
+
+# The summaries under a column: the fifteen of the app by name, and a base's own.
+
+_NAMES = frozenset(("values",))
+# A digest is shorter than a longer text.
+_MOST_KEPT = 64
+
+
+def _numbers(values: Sequence[Value]) -> list[float]:
+    return [each for each in values if isinstance(each, (int, float)) and not isinstance(each, bool)]
+
+
+def _dates(values: Sequence[Value]) -> list[Date]:
+    return sorted((each for each in values if isinstance(each, Date)), key=to_ms)
+
+
+def _mean(values: Sequence[Value]) -> Value:
+    found = _numbers(values)
+    return math.fsum(found) / len(found) if found else None
+
+
+def _range(values: Sequence[Value]) -> Value:
+    found, dates = _numbers(values), _dates(values)
+    if found:
+        return max(found) - min(found)
+    return difference(dates[-1], dates[0]) if dates else None
+
+
+def _number_or_date(value: Value) -> Value:
+    return value if isinstance(value, (int, float, Date)) and not isinstance(value, bool) else None
+
+
+def _filled(value: Value) -> Value:
+    return None if is_empty(value) else True
+
+
+def _identity(value: Value) -> Value:
+    """Return what two values share that count as one."""
+    if is_empty(value):
+        return None
+    text = f"{type_name(value)} {text_of(value)}"
+    return text if len(text) <= _MOST_KEPT else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_SUMMARIES: Final[Mapping[str, Callable[[Sequence[Value]], Value]]] = {
+    "Average": _mean,
+    "Min": lambda values: min(_numbers(values), default=None),
+    "Max": lambda values: max(_numbers(values), default=None),
+    "Sum": lambda values: math.fsum(_numbers(values)) if _numbers(values) else None,
+    "Range": _range,
+    "Median": lambda values: statistics.median(_numbers(values)) if _numbers(values) else None,
+    "Stddev": lambda values: statistics.pstdev(_numbers(values)) if _numbers(values) else None,
+    "Earliest": lambda values: next(iter(_dates(values)), None),
+    "Latest": lambda values: next(reversed(_dates(values)), None),
+    "Checked": lambda values: sum(each is True for each in values),
+    "Unchecked": lambda values: sum(each is False for each in values),
+    "Empty": lambda values: sum(map(is_empty, values)),
+    "Filled": lambda values: sum(not is_empty(each) for each in values),
+    "Unique": lambda values: len({each for each in values if each is not None}),
+}
+# What of a value a summary needs: a column may have many long texts.
+_NEEDED: Final[Mapping[str, Callable[[Value], Value]]] = {
+    "Checked": lambda value: value if isinstance(value, bool) else None,
+    "Unchecked": lambda value: value if isinstance(value, bool) else None,
+    "Empty": _filled,
+    "Filled": _filled,
+    "Unique": _identity,
+}
+DEFAULT_SUMMARIES: Final = (*_SUMMARIES,)
+
+
+def default_summary(name: str) -> str | None:
+    """Return the app's name of a summary, as it stands in any case; None if the app has none of this name."""
+    return next((each for each in _SUMMARIES if each.casefold() == name.casefold()), None)
+
+
+def needed(name: str, custom: Mapping[str, Expression], value: Value) -> Value:
+    """Return what of a value a summary needs: all of it for one of the base's own."""
+    if name in custom:
+        return value
+    known = default_summary(name)
+    return None if known is None else _NEEDED.get(known, _number_or_date)(value)
+
+
+def summarize(name: str, custom: Mapping[str, Expression], values: Sequence[Value], query: Query) -> Value:
+    """Return the summary of what is ``needed`` of a column's values; null for a name that means none."""
+    if name in custom:
+        row = Row(query, "", names={"values": list(values)})
+        row.budget.spend(-len(values) * 10)  # a column may be as long as the vault
+        return run(compile_expression(custom[name], _NAMES), row)
+    known = default_summary(name)
+    return None if known is None else _SUMMARIES[known](values)

@@ -2,7 +2,7 @@
 
 https://momentjs.com/docs/#/displaying/format/. Names of months and days are English. So is the week of ``w``, ``e`` and
 ``gg``, which begins on Sunday: Obsidian's follow the language of the app, which no file in the vault tells. Reading is in
-``moment_parse``; which notes are daily notes is said in ``periodic_notes``.
+``vault.settings``; so is which notes are daily notes.
 """
 
 from __future__ import annotations

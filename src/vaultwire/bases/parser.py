@@ -167,15 +167,15 @@ def tokens_of(text: str) -> list[Token]:
     at = 0
     while at < len(text):
         regexp = _REGEXP.match(text, at) if text[at] == "/" and not _ends_value(tokens) else None
-        found = regexp or _TOKEN.match(text, at)
-        if found is None:
+        match = regexp or _TOKEN.match(text, at)
+        if match is None:
             quoted = "A quotation mark is not closed" if text[at] in "\"'" else f"{text[at]!r} means nothing here"
             raise SyntaxProblem(f"{quoted} (character {at + 1}).", at)
         if regexp is not None:
             tokens.append(Token("regexp", regexp["pattern"], at, regexp["flags"]))
-        elif found.lastgroup != "space":
-            tokens.append(_token(found.lastgroup or "", found[0], at))
-        at = found.end()
+        elif match.lastgroup != "space":
+            tokens.append(_token(match.lastgroup or "", match[0], at))
+        at = match.end()
     tokens.append(Token("end", "", len(text)))
     return tokens
 
@@ -261,11 +261,11 @@ class _Parser:
             raise self._unexpected(f"“{operator}” is expected")
         self._at += 1
 
-    def _unexpected(self, wanted: str = "a value is expected") -> SyntaxProblem:
+    def _unexpected(self, expected: str = "a value is expected") -> SyntaxProblem:
         token = self._next
         found = "the formula ends" if token.kind == "end" else f"there is “{token.value[:40]}”"
         return SyntaxProblem(
-            f"{wanted[0].upper()}{wanted[1:]}, but {found} (character {token.start + 1}).", token.start
+            f"{expected[0].upper()}{expected[1:]}, but {found} (character {token.start + 1}).", token.start
         )
 
     def _expression(self, least: int) -> Node:
@@ -375,10 +375,12 @@ def _depth(node: Node) -> int:
 
 _UNARY = 7
 _WORD = compile_pattern(r"[^\W\d][\w$]*+")
+ROOTS = frozenset(("file", "this", "note", "property", "formula"))
+"""Names that are no properties of notes."""
+ITEM_NAMES = frozenset(("value", "index", "acc"))
+"""Names with a meaning of their own within functions of lists."""
 # Words that mean something else where they stand alone.
-_OTHER_MEANINGS = frozenset(
-    ("file", "this", "note", "property", "formula", "value", "index", "acc", "values", "true", "false", "null")
-)
+_OTHER_MEANINGS = ROOTS | ITEM_NAMES | {"values", "true", "false", "null"}
 
 
 def is_word(name: str) -> bool:
@@ -389,6 +391,27 @@ def is_word(name: str) -> bool:
 def property_text(name: str) -> str:
     """Return the expression for a property of a note: ``status``, or ``note["due date"]``."""
     return name if is_word(name) and name not in _OTHER_MEANINGS else f"note[{_constant(name)}]"
+
+
+def field_of(node: Node) -> tuple[str, str] | None:
+    """Return root and name of ``note.x``, ``file.x``, ``formula.x`` or the same in brackets; ``property`` is ``note``."""
+    if isinstance(node, Index) and isinstance(node.index, Literal) and isinstance(node.index.value, str):
+        name = node.index.value
+    elif isinstance(node, Member):
+        name = node.name
+    else:
+        return None
+    if not isinstance(node.of, Name) or node.of.name not in ROOTS - {"this"}:
+        return None
+    return ("note" if node.of.name == "property" else node.of.name), name
+
+
+def property_of(node: Node) -> str | None:
+    """Return the property of a note that an expression is: ``x``, ``note.x``, ``note["x"]``; None if it is none."""
+    if isinstance(node, Name):
+        return None if node.name in ROOTS else node.name
+    field = field_of(node)
+    return field[1] if field is not None and field[0] == "note" else None
 
 
 def to_text(node: Node) -> str:

@@ -11,6 +11,8 @@ from vaultwire.bases.base import normal_id
 from vaultwire.bases.base_blocks import BlockError, edit_blocks
 from vaultwire.bases.functions.table import LAMBDAS
 from vaultwire.bases.parser import (
+    ITEM_NAMES,
+    ROOTS,
     Binary,
     Call,
     Index,
@@ -35,8 +37,6 @@ from vaultwire.markdown.yaml_tree import YamlNode, YamlText, texts_in
 # Settings of views that name a property.
 _ID_SETTINGS = frozenset(("image", "coordinates", "markerIcon", "markerColor"))
 _ID_MAPS = frozenset(("summaries", "columnSize"))
-_OWN = frozenset(("file", "this", "note", "property", "formula"))
-_ITEMS = frozenset(("value", "index", "acc"))
 _MOST = 200_000
 # A name that YAML and quotes never write in another way.
 _PLAIN = compile_pattern(r"[\w/-]++")
@@ -65,7 +65,7 @@ class Renaming(Protocol):
     def may_be_in(self, text: str) -> bool:
         """Tell whether a text may name it."""
 
-    def edits(self, text: str, root: Node, own: frozenset[str] = _OWN) -> list[Replacement]:
+    def edits(self, text: str, root: Node, own: frozenset[str] = ROOTS) -> list[Replacement]:
         """Return the edits of an expression, whose tree is ``root``. ``own``: names with a meaning of their own there."""
 
     def property_id(self, written: str) -> str:
@@ -85,7 +85,7 @@ class PropertyRenaming:
         """See ``Renaming``."""
         return self._word.search(text.casefold()) is not None
 
-    def edits(self, text: str, root: Node, own: frozenset[str] = _OWN) -> list[Replacement]:
+    def edits(self, text: str, root: Node, own: frozenset[str] = ROOTS) -> list[Replacement]:
         """See ``Renaming``."""
         edits: dict[int, Replacement] = {}
         waiting = [(root, own)]
@@ -100,7 +100,7 @@ class PropertyRenaming:
                 each_item, others = (node.arguments[:1], node.arguments[1:]) if is_lambda else ((), node.arguments)
                 of = [node.function.of] if isinstance(node.function, Member) else []
                 waiting += [
-                    *((each, names | _ITEMS) for each in each_item),
+                    *((each, names | ITEM_NAMES) for each in each_item),
                     *((each, names) for each in (*of, *others)),
                 ]
             else:
@@ -148,7 +148,7 @@ class TagRenaming:
         """See ``Renaming``."""
         return self._word.search(text.casefold()) is not None
 
-    def edits(self, text: str, root: Node, own: frozenset[str] = _OWN) -> list[Replacement]:  # noqa: ARG002 - of the protocol
+    def edits(self, text: str, root: Node, own: frozenset[str] = ROOTS) -> list[Replacement]:  # noqa: ARG002 - of the protocol
         """See ``Renaming``."""
         edits: dict[int, Replacement] = {}
         waiting = [(root, False)]  # a part of the expression, and whether its texts are tags
@@ -190,7 +190,7 @@ def _gives_tags(node: Node) -> bool:
         if not isinstance(node, Member | Index):
             return False
         name = node.name if isinstance(node, Member) else _constant(node.index)
-        is_of_note = isinstance(node.of, Name) and node.of.name in ("file", *_OWN - {"formula"})
+        is_of_note = isinstance(node.of, Name) and node.of.name in ("file", *ROOTS - {"formula"})
         if name.casefold() == "tags" and (is_of_note or isinstance(node.of, Member)):
             return True
         node = node.of
@@ -295,7 +295,7 @@ def _pairs(node: YamlNode | None) -> Iterator[tuple[YamlNode, YamlNode]]:
 def _scalars(root: YamlNode | None, renaming: Renaming, unread: list[str] | None) -> Iterator[_Scalar]:
     """Yield every text of the base that may name a property or a tag."""
 
-    def expression(node: YamlNode, own: frozenset[str] = _OWN) -> _Scalar:
+    def expression(node: YamlNode, own: frozenset[str] = ROOTS) -> _Scalar:
         text = _value(node)
         try:
             edits = renaming.edits(text, parse(text), own)
@@ -313,7 +313,7 @@ def _scalars(root: YamlNode | None, renaming: Renaming, unread: list[str] | None
         if name == "filters":
             yield from map(expression, texts_in(value))
         elif name in ("formulas", "summaries"):
-            own = _OWN | {"values"} if name == "summaries" else _OWN
+            own = ROOTS | {"values"} if name == "summaries" else ROOTS
             yield from (expression(each, own) for _, each in _pairs(value) if each.kind == "ScalarEvent")
         elif name == "properties":
             yield from (property_id(each) for each, _ in _pairs(value))

@@ -117,10 +117,10 @@ def property_value(name: str, row: Row, path: str) -> Value:
     if name in held:
         return held[name]
     raw = row.host.properties(path)
-    found = raw.get(name, _NOT_THERE)
-    if found is _NOT_THERE and (other := _in_other_case(name, raw)) is not None:
-        name, found = other, raw[other]
-    value = held[name] = None if found is _NOT_THERE else to_value(name, found, row.host, path, row.zone)  # type: ignore[arg-type]
+    raw_value = raw.get(name, _NOT_THERE)
+    if raw_value is _NOT_THERE and (other := _in_other_case(name, raw)) is not None:
+        name, raw_value = other, raw[other]
+    value = held[name] = None if raw_value is _NOT_THERE else to_value(name, raw_value, row.host, path, row.zone)  # type: ignore[arg-type]
     return value
 
 

@@ -67,20 +67,20 @@ def size_of(value: Value, most: float = MOST_KEPT_BYTES) -> int:
     size = 0
     waiting: list[Value] = [value]
     while waiting and size <= most:
-        each = waiting.pop()
-        if each is None or isinstance(each, (bool, int, float)):
+        part = waiting.pop()
+        if part is None or isinstance(part, (bool, int, float)):
             size += _ITEM_BYTES // 2
-        elif isinstance(each, str):
-            size += sys.getsizeof(each)
-        elif isinstance(each, Mapping):
+        elif isinstance(part, str):
+            size += sys.getsizeof(part)
+        elif isinstance(part, Mapping):
             size += _PLAIN_BYTES
-            waiting += (*each, *each.values())
-        elif isinstance(each, Sequence):
+            waiting += (*part, *part.values())
+        elif isinstance(part, Sequence):
             size += _PLAIN_BYTES
-            waiting += each
+            waiting += part
         else:
             size += _PLAIN_BYTES
-            waiting += _texts_in(each)
+            waiting += _texts_in(part)
     return size
 
 
@@ -203,17 +203,17 @@ def parse_date(text: str, zone: tzinfo) -> Date | None:
 
 @lru_cache(maxsize=8192)  # a vault has the same days again and again
 def _parse_date(text: str, zone: tzinfo) -> Date | None:
-    found = _DATE.fullmatch(text) or _DIGITS.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text) or _DIGITS.fullmatch(text)
+    if match is None:
         return None
-    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
-    fraction, offset = found.groups()[6:] if found.re is _DATE else (None, None)
+    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
+    fraction, offset = match.groups()[6:] if match.re is _DATE else (None, None)
     micro = int((fraction or "0").ljust(6, "0")[:6])
     try:
         at = datetime(year, month, day or 1, hour, minute, second, micro, _offset(offset) or zone)
     except (ValueError, OverflowError):
         return None
-    return Date(at.astimezone(zone) if offset else _on_clock(at), has_time=found[4] is not None)
+    return Date(at.astimezone(zone) if offset else _on_clock(at), has_time=match[4] is not None)
 
 
 def _offset(text: str | None) -> timezone | None:
@@ -235,12 +235,12 @@ def _parse_duration(text: str) -> Duration | None:
     parts = {"months": 0.0, "days": 0.0, "milliseconds": 0.0}
     at = 0
     while at < len(text):
-        found = _PART.match(text, at)
-        unit = found and (_UNITS.get(found[2]) or _UNITS.get(found[2].lower()))
-        if found is None or unit is None:
+        part = _PART.match(text, at)
+        unit = part and (_UNITS.get(part[2]) or _UNITS.get(part[2].lower()))
+        if part is None or unit is None:
             return None
-        parts[unit[0]] += float(found[1].replace(" ", "")) * unit[1]
-        at = found.end()
+        parts[unit[0]] += float(part[1].replace(" ", "")) * unit[1]
+        at = part.end()
     if at == 0:
         return None
     return Duration(round(parts["months"]), parts["days"], parts["milliseconds"])

@@ -5,27 +5,55 @@ Exit codes: 0 done, 1 a problem was found and reported, 2 the command cannot run
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
-from vaultwire.cli import run_options, stdio
-from vaultwire.config import ConfigError
+from vaultwire.cli import run_options
+from vaultwire.config import ConfigError, make_config
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 EXIT_USAGE = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command given on the command line and return its exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        settings = run_options.read_quickly(given[1:]) if given[:1] == ["stdio"] else None
+        settings = run_options.read_quickly(words[1:]) if words[:1] == ["stdio"] else None
         if settings is not None:
-            return stdio.serve(**settings)
+            return serve_stdio(**settings)
         from vaultwire.cli import commands  # noqa: PLC0415 - loads argparse: not before the first answer of stdio
 
-        return commands.run(given)
+        return commands.run(words)
     except ConfigError as error:
         from vaultwire.cli.terminal import complain  # noqa: PLC0415 - only to complain
 
         complain(str(error))
         return EXIT_USAGE
+
+
+def serve_stdio(**options: Any) -> int:
+    """Serve one MCP client over standard input and output until it is done; the options are ``make_config``'s.
+
+    Nothing heavy is imported here: a client waits for the first answer.
+    """
+    config = make_config(**options)
+    if config.prompts is not None and not any(
+        os.path.isdir(os.path.join(vault, config.prompts)) for vault in config.vaults.values()
+    ):
+        from vaultwire.cli.terminal import complain  # noqa: PLC0415 - only to complain
+
+        complain(f"there is no folder {config.prompts!r} in the vault, so it gives no prompts yet")
+    if sys.stdin is not None and sys.stdin.isatty():
+        from vaultwire.cli.terminal import complain, say  # noqa: PLC0415 - only for a person at a terminal
+
+        complain("waiting for an MCP client's messages on stdin. Clients start this command themselves;")
+        say("vaultwire demo shows what happens then. Ctrl-D ends it.", to_stderr=True)
+    from vaultwire import app  # noqa: PLC0415 - a missing vault is reported before this is loaded
+
+    app.run_stdio(config)
+    return 0

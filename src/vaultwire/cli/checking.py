@@ -11,18 +11,17 @@ import os
 import platform
 import statistics
 import sys
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vaultwire import __version__
 from vaultwire.app import engine
-from vaultwire.cli import run_options
+from vaultwire.cli import calling, run_options
+from vaultwire.cli.calling import for_person
 from vaultwire.cli.command import CHECK_CODES, NOTES, SETTING_UP, command
-from vaultwire.cli.stdio_client import ServerEndedError, StdioClient
+from vaultwire.cli.demo import ServerEndedError, StdioClient
+from vaultwire.cli.notes import fix
 from vaultwire.cli.terminal import ProgressLine, complain, say, say_data, say_styled
-from vaultwire.cli.vault_commands import calling
-from vaultwire.cli.vault_commands.calling import for_person
-from vaultwire.cli.vault_commands.notes import fix
 from vaultwire.config import VAULT_VARIABLE, Config, ConfigError, make_config
 from vaultwire.installation import extras, has_extra, how_to_add, installation, running_command
 from vaultwire.obsidian.known_vaults import known_vaults, settings_folders
@@ -33,11 +32,68 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.holding.proposals import ROOM, ROOM_OF_CLIENT, Room
 
 if TYPE_CHECKING:
-    from vaultwire.app.findings import Findings
+    from vaultwire.vault.disk.inspection import Inspection
     from vaultwire.vault.links.faults import Finding
+    from vaultwire.vault.value_types import Progress
 
 
 ERROR_STYLE, WARNING_STYLE = "31", "33"
+
+
+_ALL = 1 << 62  # more faults than any vault has
+
+
+class Findings(NamedTuple):
+    """The faults in path and line order, how many files were checked, and what else was seen of the vault.
+
+    ``waiting``: what waits for the person, by client.
+    """
+
+    faults: list[tuple[str, Finding]]
+    checked: int
+    survey: Inspection | None = None
+    waiting: Mapping[str, Room] = {}
+
+    @property
+    def errors(self) -> list[tuple[str, Finding]]:
+        """Those that keep a file from being used as it was meant."""
+        return [(path, finding) for path, finding in self.faults if finding.is_error]
+
+    @property
+    def warnings(self) -> list[tuple[str, Finding]]:
+        """The others, such as links that lead nowhere."""
+        return [(path, finding) for path, finding in self.faults if not finding.is_error]
+
+
+def examine_vault(config: Config, progress: Progress) -> Findings:
+    """Return what is wrong in a vault: in its notes and canvases, and with its files and settings."""
+    from vaultwire.vault.links.faults import UNUSABLE_FILE, Finding  # noqa: PLC0415 - the engine: not for other commands
+
+    survey = engine.survey_vault(config, progress)
+    vault = engine.open_vault(config, (), engine.load_policy(config))
+    try:
+        checked_files, checked, _ = vault.check_all(vault.files_to_check("", progress), 0, _ALL, progress)
+        waiting = vault.holding.proposals.used_room()
+    finally:
+        vault.close()
+    faults = [(str(path), finding) for path, findings in checked_files for finding in findings]
+    known = {(path, finding.message) for path, finding in faults}
+    faults += [
+        (problem.path, Finding(UNUSABLE_FILE, problem.text, 1))
+        for problem in survey.problems
+        if (problem.path, problem.text) not in known
+    ]
+    return Findings(sorted(faults, key=lambda fault: (fault[0], *fault[1][2:])), checked, survey, waiting)
+
+
+def examine_note(config: Config, name: str, progress: Progress) -> Findings:
+    """Return what is wrong in the note or canvas that ``name`` means. Raises VaultError."""
+    vault = engine.open_vault(config, (), engine.load_policy(config))
+    try:
+        path, found = vault.check(name, progress)
+    finally:
+        vault.close()
+    return Findings([(str(path), finding) for finding in found], 1)
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
@@ -59,13 +115,9 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 )
 def check(options: argparse.Namespace) -> int:
     """Print the faults of one note or of all notes; return 1 if there are any (left), else 0. Raises ConfigError."""
-    config = make_config(options.vault, policy=options.policy)
-    if len(config.vaults) > 1:
-        raise ConfigError("give one vault: this command works with one at a time")
+    config = calling.config_of_one(options)
     if options.dry_run and not options.fix:
         raise ConfigError("--dry-run shows what --fix would change: give both")
-    from vaultwire.app.findings import examine_note, examine_vault  # noqa: PLC0415 - the engine: not for other commands
-
     try:
         with ProgressLine() as progress:
             note = options.note
@@ -121,6 +173,7 @@ _EXTRAS = {
     "images": "makes large pictures smaller",
     "oauth": "checks the tokens of an OAuth issuer",
     "pdf": "reads the text of PDFs",
+    "remote": "lets people sign in from elsewhere",
     "web": "searches the web",
 }
 _STYLES = {_HEADING: "1", _PROBLEM: "31", _REMARK: "33"}
@@ -172,22 +225,20 @@ def doctor(options: argparse.Namespace) -> int:
 
 
 def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
-    from vaultwire.app.findings import examine_vault  # noqa: PLC0415 - the engine: not for other commands
-
     index = engine.examine_index(config, progress)
     findings = examine_vault(config, progress)
-    found = findings.survey
-    assert found is not None
+    survey = findings.survey
+    assert survey is not None
     journal = engine.examine_journal(config)
     report: dict[str, Any] = {
         "environment": _environment(),
         "vault": {
             "path": config.vault,
-            "notes": found.notes,
-            "note_bytes": found.note_bytes,
-            "other_files": found.other_files,
-            "has_obsidian_folder": found.has_obsidian_folder,
-            "writable": found.writable,
+            "notes": survey.notes,
+            "note_bytes": survey.note_bytes,
+            "other_files": survey.other_files,
+            "has_obsidian_folder": survey.has_obsidian_folder,
+            "writable": survey.writable,
             "problems": [to_line(*fault) for fault in findings.errors],
             "warnings": [to_line(*fault) for fault in findings.warnings],
             "summary": summary(findings),
@@ -259,7 +310,9 @@ def _measure_starts(config: Config, progress: ProgressLine) -> dict[str, Any]:
 def _time_start(config: Config) -> float:
     policy = [] if config.policy is None else ["--policy", config.policy]
     with StdioClient([*running_command(), "stdio", "--vault", config.vault, *policy]) as talk:
-        return talk.initialize()[1]
+        milliseconds = talk.initialize()[1]
+        talk.kill()  # else it would load all that calls need, and only then end
+    return milliseconds
 
 
 def _say_lines(lines: Iterable[tuple[str, str]]) -> set[str]:
@@ -344,30 +397,30 @@ def _storage_lines(index: dict[str, Any], journal: dict[str, Any]) -> Iterator[t
 def _waiting_lines(waiting: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield what waits for the person, and whose changes cannot be taken any more."""
     if waiting:
-        number, size = (sum(each[name] for each in waiting) for name in ("changes", "bytes"))
+        number, size = (sum(client[name] for client in waiting) for name in ("changes", "bytes"))
         yield (
             _FACT,
             f"{number} changes wait for you, {size / 1e6:.1f} MB (at most {ROOM.number}, {ROOM.size // 1_000_000} MB)",
         )
-    for each in waiting:
-        if each["is_nearly_full"]:
-            who = each["client"] or "a client without a name"
-            how_many = f"{each['changes']} changes of {who} wait, {each['bytes'] / 1e6:.1f} MB"
+    for client in waiting:
+        if client["is_nearly_full"]:
+            who = client["client"] or "a client without a name"
+            how_many = f"{client['changes']} changes of {who} wait, {client['bytes'] / 1e6:.1f} MB"
             yield _REMARK, f"{how_many}: hardly any more can, so decide some at the desk (vaultwire desk)"
 
 
 def _editor_lines(editors: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what Claude Code's /ide lists for the vault, and what to do about it."""
-    found = editors["listed"]
-    for editor in found:
+    listed = editors["listed"]
+    for editor in listed:
         yield _FACT, f"/ide lists {editor['name']} (port {editor['port']}) for this vault"
-    if not any(editor["is_ours"] for editor in found):
+    if not any(editor["is_ours"] for editor in listed):
         yield (
             _FACT,
             "/ide does not list this vault: vaultwire ide does not run for it, or has another CLAUDE_CONFIG_DIR",
         )
         yield _FACT, f"than this command (looked for in {' and '.join(editors['folders'])})"
-    if len(found) > 1:
+    if len(listed) > 1:
         yield _PROBLEM, "there are several, so claude --ide connects to none by itself: choose one in /ide"
 
 

@@ -15,10 +15,9 @@ from vaultwire.cli import run_options
 from vaultwire.cli.command import SERVERS, SETTING_UP, command
 from vaultwire.cli.servers import read_key
 from vaultwire.cli.terminal import complain, say, say_data, say_rows, say_styled
-from vaultwire.client_setup import entries, installing
-from vaultwire.client_setup.clients import CLIENTS, SCOPES, Client, Scope, SetupError, System, find_file
-from vaultwire.client_setup.entries import Http
-from vaultwire.config import Config, ConfigError, make_config, state_folder
+from vaultwire.client_setup import clients, installing
+from vaultwire.client_setup.clients import CLIENTS, SCOPES, Client, Http, Scope, SetupError, System, find_file
+from vaultwire.config import ConfigError, make_config, state_folder
 from vaultwire.installation import server_command
 
 
@@ -107,7 +106,7 @@ def where(setup: Setup) -> str:
 def _print_link(setup: Setup, options: argparse.Namespace) -> int:
     if setup.secret:
         raise SetupError("a link with a key in it gives the key to everybody who sees the link: leave --key-file out")
-    say_data(entries.link(setup.client, setup.name, setup.entry))
+    say_data(clients.link(setup.client, setup.name, setup.entry))
     kind = "the address of the server" if options.http else "paths of this computer: it works only here"
     say(f"Open it in a browser. {setup.client.title} asks before it adds the server. It has {kind}.", to_stderr=True)
     return 0
@@ -116,14 +115,16 @@ def _print_link(setup: Setup, options: argparse.Namespace) -> int:
 def read_setup(options: argparse.Namespace) -> Setup:
     """Return what the options of ``add_entry_options`` ask for. Raises SetupError and ConfigError."""
     client = CLIENTS[options.client]
-    entries.check_name(options.name)
+    clients.check_name(options.name)
     if options.http is None:
         if options.key_file or options.key_env:
             raise ConfigError("--key-file and --key-env are for a server over HTTP: give --http URL, too")
-        entry = entry_for(client, make_config(**run_options.read_all(options)), options.name)
+        config = make_config(**run_options.read_all(options))
+        arguments = run_options.to_arguments(run_options.add_all, options, config)
+        entry = clients.stdio_entry(client, options.name, [*server_command(), "stdio", *arguments])
         return Setup(client, options.name, options.scope, entry)
     server = _read_http(options)
-    entry = entries.http_entry(client, options.name, server, server_command())
+    entry = clients.http_entry(client, options.name, server, server_command())
     secret = server.key if client.http is not None else ""
     if secret and options.scope == "project":
         raise ConfigError(
@@ -133,18 +134,16 @@ def read_setup(options: argparse.Namespace) -> Setup:
 
 
 def _read_http(options: argparse.Namespace) -> Http:
-    settings = run_options.read_all(options)
-    given = [f"--{name.replace('_', '-')}" for name, value in settings.items() if value and name != "limits"]
-    given += settings["limits"].options() if settings["limits"] else []
+    given = run_options.given_arguments(run_options.add_all, vars(options))
     if given:
         raise ConfigError(
             f"with --http, the server at that address decides about its vaults and what is allowed: leave {given[0]} out"
         )
-    entries.endpoint(options.http)
+    clients.endpoint(options.http)
     if options.key_file and options.key_env:
         raise ConfigError("give --key-file or --key-env, not both")
     if options.key_env:
-        entries.check_variable(options.key_env)
+        clients.check_variable(options.key_env)
         return Http(options.http, variable=options.key_env)
     if options.key_file:
         path = os.path.abspath(os.path.expanduser(options.key_file))
@@ -152,36 +151,9 @@ def _read_http(options: argparse.Namespace) -> Http:
     return Http(options.http)
 
 
-def entry_for(client: Client, config: Config, name: str) -> dict[str, Any]:
-    """Return the entry that starts a server with these settings."""
-    return entries.stdio_entry(client, name, [*server_command(), *_options(config)])
-
-
 def this_system() -> System:
     """Return the computer that this runs on."""
     return System(sys.platform, os.environ, os.path.expanduser("~"), os.getcwd())
-
-
-def _options(config: Config) -> list[str]:
-    """Return the command line that gives these settings."""
-    arguments = ["stdio"]
-    for vault in config.vault_options:
-        arguments += ["--vault", vault]
-    for option, is_set in (
-        ("--read-only", config.read_only),
-        ("--require-read-first", config.read_first),
-        ("--structured", config.structured),
-    ):
-        arguments += [option] if is_set else []
-    dialect = None if config.dialect == "mcp" else config.dialect
-    for option, value in (
-        ("--prompts", config.prompts),
-        ("--policy", config.policy),
-        ("--backend", config.backend),
-        ("--dialect", dialect),
-    ):
-        arguments += [] if value is None else [option, value]
-    return arguments + config.limits.options()
 
 
 _ADDED, _REMOVED, _DIM = "32", "31", "2"
@@ -247,7 +219,7 @@ def _install(options: argparse.Namespace) -> int:
 
 def _undo(options: argparse.Namespace) -> int:
     client = CLIENTS[options.client]
-    entries.check_name(options.name)
+    clients.check_name(options.name)
     if not client.is_written:
         raise SetupError(f"vaultwire writes no file of {client.title}: take the entry out by hand")
     file = find_file(client, options.scope, this_system())

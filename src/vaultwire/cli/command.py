@@ -121,20 +121,20 @@ class CommandParser(argparse.ArgumentParser):
         ]
 
 
-def _unknown(given: Sequence[str], options: Collection[str]) -> str:
-    wrong = next((each for each in given if each.startswith("-")), None)
+def _unknown(words: Sequence[str], options: Collection[str]) -> str:
+    wrong = next((each for each in words if each.startswith("-")), None)
     if wrong is None:
-        return f"there is no place for {' '.join(given)!r}. A name with spaces needs quotes"
+        return f"there is no place for {' '.join(words)!r}. A name with spaces needs quotes"
     name = wrong.partition("=")[0]
     return f"there is no option {name!r}" + (
         did_you_mean(name, options) or ". If it is not an option, put -- before it"
     )
 
 
-def did_you_mean(given: str, names: Collection[str]) -> str:
+def did_you_mean(word: str, names: Collection[str]) -> str:
     """Return the end of a message: the names that are like the given one; empty if there are none."""
-    near = get_close_matches(given, names, n=2, cutoff=0.6)
-    near = near or [name for name in names if given and name.startswith(given)][:2]
+    near = get_close_matches(word, names, n=2, cutoff=0.6)
+    near = near or [name for name in names if word and name.startswith(word)][:2]
     return f". Did you mean {' or '.join(near)}?" if near else ""
 
 

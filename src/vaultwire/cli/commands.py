@@ -8,9 +8,19 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from vaultwire import __version__
-from vaultwire.cli import access, checking, clients, completion, demo, editors, servers  # noqa: F401 - each declares commands
+from vaultwire.cli import (  # noqa: F401 - each declares commands
+    access,
+    checking,
+    clients,
+    completion,
+    demo,
+    editors,
+    history,
+    notes,
+    remote,
+    servers,
+)
 from vaultwire.cli.command import COMMANDS, GROUPS, Command, CommandParser, actions_of, commands_of, in_group
-from vaultwire.cli.vault_commands import any_tool, history, notes  # noqa: F401 - as above  # noqa: F401 - as above
 
 _DESCRIPTION = "One program between an Obsidian vault and the AI assistants and editors that work with it."
 _EPILOG = """\

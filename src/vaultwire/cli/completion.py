@@ -74,12 +74,12 @@ def specs_of(parser: argparse.ArgumentParser, words: tuple[str, ...] = (), about
         words,
         (parser.description or about).partition("\n")[0],
         parser.epilog or "",
-        tuple(each for each in taken if each.spellings),
-        tuple(each for each in taken if not each.spellings),
+        tuple(argument for argument in taken if argument.spellings),
+        tuple(argument for argument in taken if not argument.spellings),
         tuple(inner),
     )
-    for name, each in inner.items():
-        yield from specs_of(each, (*words, name), _help_of(parser, name))
+    for name, subparser in inner.items():
+        yield from specs_of(subparser, (*words, name), _help_of(parser, name))
 
 
 def _taken(action: argparse.Action, groups: Mapping[str, str]) -> Taken:
@@ -88,14 +88,14 @@ def _taken(action: argparse.Action, groups: Mapping[str, str]) -> Taken:
     value = "" if action.nargs == 0 else metavar or ("|".join(choices) if choices else action.dest.upper())
     text = re.sub(r"\s+", " ", (action.help or "").replace("%%", "%"))
     # 0 and "" say that nothing was given.
-    shown = action.nargs != 0 and isinstance(action.default, int | str) and action.default != argparse.SUPPRESS
+    has_default = action.nargs != 0 and isinstance(action.default, int | str) and action.default != argparse.SUPPRESS
     return Taken(
         tuple(action.option_strings),
         value,
         text,
         choices,
         action.nargs in ("+", "*"),
-        str(action.default or "") if shown else "",
+        str(action.default or "") if has_default else "",
         groups.get(action.dest, ""),
     )
 
@@ -268,12 +268,12 @@ _SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
 
 def _words(spec: CommandSpec) -> list[str]:
     """Return the words that may come next: commands, choices, tools, options."""
-    found = list(spec.commands)
+    words = list(spec.commands)
     for each in spec.arguments:
-        found += each.choices
+        words += each.choices
         if each.kind == TOOL:
-            found += [tool["name"] for tool in load_catalog()]
-    return [*found, *(spelling for option in spec.options for spelling in option.spellings)]
+            words += [tool["name"] for tool in load_catalog()]
+    return [*words, *(spelling for option in spec.options for spelling in option.spellings)]
 
 
 def _described(spec: CommandSpec, specs: Iterable[CommandSpec]) -> list[tuple[str, str]]:

@@ -15,7 +15,6 @@ from vaultwire.cli import run_options
 from vaultwire.cli.command import EDITORS, command
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import Config, ConfigError, make_config
-from vaultwire.desk.command_api import KEY_HEADER, NOBODY, PATH, PRIVATE
 from vaultwire.installation import server_command
 from vaultwire.obsidian.plugin_files import PluginFilesError, install_plugin, remove_plugin
 from vaultwire.transports.lock_file import LockFileError, program_file, read_endpoint
@@ -131,6 +130,8 @@ def select(options: argparse.Namespace) -> int:
 
 def _tell(options: argparse.Namespace, do: str) -> int:
     """Send the command and return the exit code: 1 if no assistant got it. Raises ConfigError. ``do``: mention or select."""
+    from vaultwire.desk.plugin_endpoint import NOBODY, PRIVATE  # noqa: PLC0415 - loads WebSockets, as below
+
     config = make_config(options.vault)
     if len(config.vaults) > 1:
         raise ConfigError("give one vault: the one that holds the note")
@@ -169,12 +170,14 @@ def _ask(config: Config, command: dict[str, Any]) -> dict[str, Any] | None:
     """Return the server's answer, None if there is no server."""
     import http.client  # noqa: PLC0415 - this module is loaded for every command, here and below
 
+    from vaultwire.desk.plugin_endpoint import COMMAND_PATH, KEY_HEADER  # noqa: PLC0415
+
     link = read_endpoint(os.path.join(config.state, "editor"), "commands", config.vault)
     if link is None:
         return None
     connection = http.client.HTTPConnection("127.0.0.1", link.port, timeout=_SECONDS)
     try:
-        connection.request("GET", f"{PATH}?{urlencode(command)}", headers={KEY_HEADER: link.token})
+        connection.request("GET", f"{COMMAND_PATH}?{urlencode(command)}", headers={KEY_HEADER: link.token})
         answer = json.loads(connection.getresponse().read(_MAX_ANSWER))
     except (OSError, http.client.HTTPException, ValueError):  # the server is gone, or another program has its port
         return None

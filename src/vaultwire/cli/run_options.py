@@ -19,14 +19,16 @@ from vaultwire.config import (
     audit_file,
 )
 from vaultwire.protocol.dialects import DIALECTS
-from vaultwire.toolkit.catalog import SIZES, STANDARD_SIZE
+from vaultwire.toolkit.catalog import PROFILES, SIZES, STANDARD_SIZE
 from vaultwire.trust.limits import ClientLimits, read_rate, read_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeAlias, TypeVar
+
+    from vaultwire.config import Config
 
     Options: TypeAlias = argparse.ArgumentParser | argparse._ArgumentGroup  # noqa: SLF001 - argparse has no public name
     """What options are added to: a parser, or one of its groups."""
@@ -136,6 +138,42 @@ def read_all(options: argparse.Namespace) -> dict[str, Any]:
     return {**{name: getattr(options, name) for name in names}, "limits": read_limits(options)}
 
 
+def to_arguments(
+    add: Callable[[argparse.ArgumentParser], None], options: argparse.Namespace, config: Config
+) -> list[str]:
+    """Return the options that ``add`` adds as a command line that gives the same run, in another folder and environment."""
+    values = vars(options) | {
+        "vault": config.vault_options,
+        "dialect": None if config.dialect == "mcp" else config.dialect,
+        "audit": config.limits.audit,
+        "attachments_from": list(config.limits.attachments_from),
+    }
+    values |= {name: getattr(config, name) for name in ("read_only", "read_first", "prompts", "policy", "structured")}
+    for name in ("tls_cert", "tls_key", "log_file"):
+        values[name] = values.get(name) and os.path.abspath(os.path.expanduser(values[name]))
+    return given_arguments(add, values)
+
+
+def given_arguments(add: Callable[[argparse.ArgumentParser], None], values: Mapping[str, Any]) -> list[str]:
+    """Return the options that ``add`` adds, as they are typed, where their values are not the usual ones."""
+    import argparse  # noqa: PLC0415 - this module is loaded before the first answer of stdio
+
+    parser = argparse.ArgumentParser(add_help=False)
+    add(parser)
+    arguments: list[str] = []
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public list
+        value = values[action.dest]
+        if value == action.default and action.dest != "port":  # a service keeps its port
+            continue
+        option = action.option_strings[0]
+        for text in map(str, value if isinstance(value, list) else [value]):
+            if action.nargs == 0:
+                arguments.append(option)
+            else:
+                arguments += [f"{option}={text}"] if text.startswith("-") else [option, text]
+    return arguments
+
+
 # ---------------------------------------------------------------------- limits for clients
 
 
@@ -166,6 +204,11 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
         default=STANDARD_SIZE,
         help="tools to list: core (a few, and one to find the others), standard, all",
     )
+    group.add_argument(
+        "--profile",
+        choices=tuple(PROFILES),
+        help="also list the tools for this kind of client, whatever name clients give themselves: chatgpt (search and fetch)",
+    )
     for option, text in (("--tool", "also list this tool"), ("--no-tool", "neither list nor run this tool")):
         group.add_argument(
             option, action="append", default=[], metavar="NAME", help=f"{text}; may be given more than once"
@@ -188,42 +231,40 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 
 def read_limits(options: argparse.Namespace) -> ClientLimits | None:
     """Return the limits that the options give, None for none. Raises ConfigError."""
-    asked = ClientLimits()
-    if options.audit is not None:
-        asked.audit = audit_file(options.audit)
-    elif options.audit_strict:
+    if options.audit_strict and options.audit is None:
         raise ConfigError("--audit-strict needs --audit: the log to write to")
-    asked.strict = options.audit_strict
-    if options.rate:
-        asked.rates = _read(read_rate, options.rate)
-    asked.seconds = {**asked.seconds, **_read(read_seconds, options.timeout)}
-    asked.most_characters = options.max_answer
     if options.max_answer is not None and options.max_answer < 1:
         raise ConfigError(f"--max-answer takes a number of characters such as 100000, got {options.max_answer}")
-    asked.size = options.tools
-    asked.with_tools, asked.without_tools = _names(options.tool), _names(options.no_tool)
-    asked.hosts = tuple(map(str.lower, options.allow_web))
-    for host in asked.hosts:
+    hosts = tuple(map(str.lower, options.allow_web))
+    for host in hosts:
         if not _is_host(host):
             raise ConfigError(f"--allow-web takes the name of a host such as html.duckduckgo.com, got {host!r}")
-    asked.attachments_from = tuple(map(_attachment_source, options.attachments_from))
-    return asked if asked.options() else None
+    limits = ClientLimits()
+    limits.audit = None if options.audit is None else audit_file(options.audit)
+    limits.strict = options.audit_strict
+    limits.rates = _read(read_rate, options.rate) or None
+    limits.seconds = {**limits.seconds, **_read(read_seconds, options.timeout)}
+    limits.most_characters, limits.hosts = options.max_answer, hosts
+    limits.size, limits.profile = options.tools, options.profile
+    limits.with_tools, limits.without_tools = _names(options.tool), _names(options.no_tool)
+    limits.attachments_from = tuple(map(_attachment_source, options.attachments_from))
+    return limits if limits.are_any else None
 
 
 def _is_host(name: str) -> bool:
     return bool(name) and not any(character in name for character in "/@ *?#\\") and not name.startswith(".")
 
 
-def _attachment_source(given: str) -> str:
+def _attachment_source(text: str) -> str:
     """Return the absolute path of a folder, or a host after ``https://``. Raises ConfigError."""
-    if given.startswith("https://"):
-        source = given.lower().rstrip("/")
+    if text.startswith("https://"):
+        source = text.lower().rstrip("/")
         if _is_host(source.removeprefix("https://").removeprefix("*.")):
             return source
-    elif given and os.path.isdir(os.path.expanduser(given)):
-        return os.path.abspath(os.path.expanduser(given))
+    elif text and os.path.isdir(os.path.expanduser(text)):
+        return os.path.abspath(os.path.expanduser(text))
     raise ConfigError(
-        f"--attachments-from takes a folder that exists, or a host such as https://upload.wikimedia.org, got {given!r}"
+        f"--attachments-from takes a folder that exists, or a host such as https://upload.wikimedia.org, got {text!r}"
     )
 
 

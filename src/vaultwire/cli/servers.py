@@ -11,8 +11,7 @@ import sys
 from urllib.parse import urlsplit
 
 from vaultwire import app, distribution, installation
-from vaultwire.app.serving import NetworkConfig, make_network_config
-from vaultwire.cli import editors, run_options, stdio
+from vaultwire.cli import editors, run_options, serve_stdio
 from vaultwire.cli.command import HISTORY, SERVERS, command
 from vaultwire.cli.terminal import complain, say, say_data
 from vaultwire.config import (
@@ -26,14 +25,14 @@ from vaultwire.config import (
     state_folder,
 )
 from vaultwire.desk.access import desk_folder, sign_out
-from vaultwire.service.job import Job, ServiceError
 from vaultwire.transports import listening
 from vaultwire.trust.keys import Keys
 from vaultwire.trust.tokens import Trusted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.service.job import Plan
+    from vaultwire.app.serving import NetworkConfig
+    from vaultwire.service import Job, Plan
     from vaultwire.transports.relay.connect import Target
 
 
@@ -50,7 +49,7 @@ def _add_stdio(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@command(  # here and not in cli/stdio.py, which loads nothing that the first answer does not need
+@command(  # its work is in ``cli``, which loads nothing that the first answer does not need
     "stdio",
     SERVERS,
     "serve a vault to an MCP client over stdin and stdout",
@@ -58,7 +57,7 @@ def _add_stdio(parser: argparse.ArgumentParser) -> None:
     options=_add_stdio,
 )
 def _run_stdio(options: argparse.Namespace) -> int:
-    return stdio.serve(**run_options.read_all(options))
+    return serve_stdio(**run_options.read_all(options))
 
 
 def add_serve(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +73,27 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="further name of this server; may be given more than once",
     )
+    _add_callers(parser)
+    tls = parser.add_argument_group("TLS")
+    tls.add_argument("--tls-cert", metavar="FILE", help="certificate chain, PEM: serve over TLS")
+    tls.add_argument("--tls-key", metavar="FILE", help="key of the certificate, PEM, if it is not in the same file")
+    others = parser.add_argument_group("the desk, and further clients")
+    others.add_argument(
+        "--no-desk",
+        action="store_false",
+        dest="desk",
+        help="do not serve the desk, the page for you (see vaultwire desk)",
+    )
+    others.add_argument("--ide", action="store_true", help="also connect Claude Code as its editor (see vaultwire ide)")
+    editors.add_companions(others)
+    watching = parser.add_argument_group("logs and metrics")
+    watching.add_argument("--metrics", action="store_true", help="serve metrics for Prometheus at /metrics")
+    watching.add_argument("--log-json", action="store_true", help="print a JSON line on stderr for each request")
+    watching.add_argument("--log-file", metavar="LOG", help="append to this file what would go to stdout and stderr")
+
+
+def _add_callers(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say who may call."""
     callers = parser.add_argument_group("web pages, keys and tokens")
     callers.add_argument(
         "--allow-origin",
@@ -104,22 +124,22 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
         metavar="SCOPE",
         help="scope that a token must have; may be given more than once",
     )
-    tls = parser.add_argument_group("TLS")
-    tls.add_argument("--tls-cert", metavar="FILE", help="certificate chain, PEM: serve over TLS")
-    tls.add_argument("--tls-key", metavar="FILE", help="key of the certificate, PEM, if it is not in the same file")
-    others = parser.add_argument_group("the desk, and further clients")
-    others.add_argument(
-        "--no-desk",
-        action="store_false",
-        dest="desk",
-        help="do not serve the desk, the page for you (see vaultwire desk)",
+    public = parser.add_argument_group("people who sign in, from claude.ai, ChatGPT or a phone (docs/remote.md)")
+    public.add_argument(
+        "--public-url",
+        metavar="URL",
+        help="URL of this server for everybody, such as https://notes.example.org: people sign in here (vaultwire people)",
     )
-    others.add_argument("--ide", action="store_true", help="also connect Claude Code as its editor (see vaultwire ide)")
-    editors.add_companions(others)
-    watching = parser.add_argument_group("logs and metrics")
-    watching.add_argument("--metrics", action="store_true", help="serve metrics for Prometheus at /metrics")
-    watching.add_argument("--log-json", action="store_true", help="print a JSON line on stderr for each request")
-    watching.add_argument("--log-file", metavar="LOG", help="append to this file what would go to stdout and stderr")
+    public.add_argument(
+        "--client-host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="also know the clients of this host; may be given more than once",
+    )
+    public.add_argument(
+        "--connector", action="store_true", help="also serve connector addresses (vaultwire grants connector)"
+    )
 
 
 @command(
@@ -139,6 +159,8 @@ def serve(options: argparse.Namespace) -> int:
             complain("without TLS, others can read keys and notes on their way (see --tls-cert)")
         hint = " (to see what assistants change: vaultwire desk)" if network.desk else ""
         say(f"vaultwire serves {', '.join(config.vault_options)}{hint} at {url}/mcp", flush=True)
+        if network.public is not None:
+            say(f"People who sign in reach it at {network.public.url}/mcp (docs/remote.md)", flush=True)
 
     if options.log_file is not None:
         _log_to(options.log_file)
@@ -152,8 +174,11 @@ def serve(options: argparse.Namespace) -> int:
 
 def network_config(config: Config, options: argparse.Namespace) -> NetworkConfig:
     """Return the settings that the options of the network doors give. Raises ConfigError."""
-    given = {name: value for name, value in vars(options).items() if name in NetworkConfig._fields}
-    return make_network_config(config, oauth=_oauth(options), **given)
+    from vaultwire.app.serving import NetworkConfig, make_network_config  # noqa: PLC0415 - loads all transports
+
+    values = {name: value for name, value in vars(options).items() if name in NetworkConfig._fields}
+    values |= {name: getattr(options, name) for name in ("public_url", "client_host", "connector")}
+    return make_network_config(config, oauth=_oauth(options), **values)
 
 
 def _log_to(path: str) -> None:
@@ -224,6 +249,8 @@ def _add_service(parser: argparse.ArgumentParser) -> None:
 )
 def service(options: argparse.Namespace) -> int:
     """Do it and return the exit code. Raises ConfigError."""
+    from vaultwire.service import ServiceError  # noqa: PLC0415 - as above
+
     try:
         match options.action:
             case "status":
@@ -248,7 +275,7 @@ def _add_force(parser: argparse.ArgumentParser) -> None:
 
 
 def _install_service(options: argparse.Namespace) -> int:
-    from vaultwire.service import steps  # noqa: PLC0415 - as above
+    from vaultwire import service  # noqa: PLC0415 - as above
 
     config = make_config(**run_options.read_all(options))
     job = _job(config, options)
@@ -256,14 +283,18 @@ def _install_service(options: argparse.Namespace) -> int:
     if options.action == "print" or options.dry_run:
         _show_plan(plan)
         return 0
-    needs_key = options.oauth_issuer is None and (options.require_key or not _is_here(options.host))
+    needs_key = (
+        options.oauth_issuer is None
+        and options.public_url is None
+        and (options.require_key or not _is_here(options.host))
+    )
     if needs_key and not Keys(keys_folder(config.state)).all():
         raise ConfigError("a key is needed and there is none: issue one with vaultwire keys issue NAME")
     if not os.path.exists(plan.path):  # else our own service has the port
         _check_port(options.host, options.port)
-    for done in steps.install(plan, (config.cache, config.state), force=options.force):
+    for done in service.install(plan, (config.cache, config.state), force=options.force):
         say(done)
-    is_up = steps.wait_until_it_answers(job.url)
+    is_up = service.wait_until_it_answers(job.url)
     if is_up:
         say(f"vaultwire answers at {job.url}")
     else:
@@ -285,10 +316,10 @@ def _is_here(host: str) -> bool:
 
 
 def _remove_service(plan: Plan, *, force: bool) -> int:
-    from vaultwire.service import steps  # noqa: PLC0415 - as above
+    from vaultwire import service  # noqa: PLC0415 - as above
 
     done = False
-    for line in steps.remove(plan, force=force):
+    for line in service.remove(plan, force=force):
         say(line)
         done = True
     if not done:
@@ -297,9 +328,9 @@ def _remove_service(plan: Plan, *, force: bool) -> int:
 
 
 def _service_status(plan: Plan) -> int:
-    from vaultwire.service import steps  # noqa: PLC0415 - as above
+    from vaultwire import service  # noqa: PLC0415 - as above
 
-    state = steps.look(plan)
+    state = service.look(plan)
     if state.facts is None:
         say(f"not installed: no file of vaultwire's at {plan.path}")
         return 1
@@ -323,6 +354,8 @@ def _show_plan(plan: Plan) -> None:
 
 def _job(config: Config, options: argparse.Namespace) -> Job:
     """Return what the service runs. Raises ConfigError for options that make no sense without a person beside it."""
+    from vaultwire.service import Job  # noqa: PLC0415 - as above
+
     network_config(config, options)
     if options.port == 0:
         raise ConfigError("a service needs a port that stays: give one with --port, such as 3000")
@@ -331,7 +364,7 @@ def _job(config: Config, options: argparse.Namespace) -> Job:
     scheme = "http" if options.tls_cert is None else "https"
     host = _EVERYWHERE.get(options.host, f"[{options.host}]" if ":" in options.host else options.host)
     log = ""
-    arguments = ["serve", *serve_arguments(config, options)]
+    arguments = ["serve", *run_options.to_arguments(add_serve, options, config)]
     if options.system == "task-scheduler":
         log = options.log_file or os.path.join(config.state, "serve.log")
         arguments += [] if options.log_file else ["--log-file", log]
@@ -367,50 +400,24 @@ def _program(system: str) -> list[str]:
     return installation.running_command()
 
 
-def serve_arguments(config: Config, options: argparse.Namespace) -> list[str]:
-    """Return the options of ``serve`` that give the same run in another folder and another environment."""
-    parser = argparse.ArgumentParser(add_help=False)
-    add_serve(parser)
-    limits = config.limits
-    values = {**vars(options), "vault": config.vault_options, "policy": config.policy, "prompts": config.prompts}
-    values |= {
-        "structured": config.structured,
-        "audit": limits.audit,
-        "attachments_from": list(limits.attachments_from),
-    }
-    for name in ("tls_cert", "tls_key", "log_file"):
-        values[name] = values[name] and os.path.abspath(os.path.expanduser(values[name]))
-    arguments: list[str] = []
-    for action in parser._actions:  # noqa: SLF001 - argparse has no public list
-        value = values[action.dest]
-        if value == action.default and action.dest != "port":
-            continue
-        for each in value if isinstance(value, list) else [value]:
-            option = action.option_strings[0]
-            text = str(each)
-            if action.nargs == 0:
-                arguments.append(option)
-            else:
-                arguments += [f"{option}={text}"] if text.startswith("-") else [option, text]
-    return arguments
-
-
 def _plan(system: str, job: Job) -> Plan:
-    from vaultwire.service import managers  # noqa: PLC0415 - as above
+    from vaultwire import service  # noqa: PLC0415 - as above
 
     home = os.path.expanduser("~")
     if system == "launchd":
-        return managers.plan_launchd(job, home, distribution.REGISTRY_NAME.replace("/", "."))
+        return service.plan_launchd(job, home, distribution.REGISTRY_NAME.replace("/", "."))
     if system == "task-scheduler":
-        return managers.plan_task(job, distribution.NAME, distribution.REPOSITORY)
-    return managers.plan_systemd(job, home, distribution.REPOSITORY)
+        return service.plan_task(job, distribution.NAME, distribution.REPOSITORY)
+    return service.plan_systemd(job, home, distribution.REPOSITORY)
 
 
 def _plan_of_nothing(options: argparse.Namespace) -> Plan:
     """Return a plan for its paths and commands only."""
+    from vaultwire import service  # noqa: PLC0415 - as above
+
     state = os.path.dirname(keys_folder())
     log = os.path.join(state, "serve.log") if options.system == "task-scheduler" else ""
-    return _plan(options.system, Job(("vaultwire",), {}, (), is_confined=False, url="", state=state, log=log))
+    return _plan(options.system, service.Job(("vaultwire",), {}, (), is_confined=False, url="", state=state, log=log))
 
 
 # ---------------------------------------------------------------------- connect
@@ -507,7 +514,7 @@ def _read_url(url: str, transport: str, key: str | None, ca_file: str | None) ->
         raise ConfigError(f"not a URL of a server: {url!r}. Give one such as http://127.0.0.1:3000")
     tls = parts.scheme == "https"
     port = port or (443 if tls else 80)
-    shown = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     root, query = parts.path.rstrip("/"), f"?{parts.query}" if parts.query else ""
     for ending in ("/mcp", "/bridge/v1"):
         root = root.removesuffix(ending)
@@ -517,7 +524,7 @@ def _read_url(url: str, transport: str, key: str | None, ca_file: str | None) ->
     rest = None if transport == "mcp" or not is_ours else f"{root}/bridge/v1"
     if transport == "v1" and rest is None:
         raise ConfigError(f"not a URL of a REST API: {url!r}. Give one such as http://127.0.0.1:3000")
-    return Target(f"{parts.scheme}://{shown}:{port}", parts.hostname, port, tls, mcp, rest, key, ca_file)
+    return Target(f"{parts.scheme}://{host}:{port}", parts.hostname, port, tls, mcp, rest, key, ca_file)
 
 
 def read_key(path: str) -> str:

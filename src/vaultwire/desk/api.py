@@ -1,19 +1,19 @@
 """What a request of the page asks of the engine: routes to calls, parameters to arguments, errors to status codes. No wire.
 
-The calls wait for disks, so they run on worker threads, never on the event loop.
+Also the vaults that it asks. The calls wait for disks, so they run on worker threads, never on the event loop.
 """
 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 from vaultwire import __version__
-from vaultwire.desk.answers import DeskRefusal
-from vaultwire.desk.vaults import READ_ONLY, WRITING, DeskVaults
 from vaultwire.review.glance.rendering import mark_changes, to_tree
+from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,
@@ -27,6 +27,87 @@ from vaultwire.vault.errors import (
     WRITE_FAILED,
     VaultError,
 )
+from vaultwire.vault.vault import Vault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.review.glance.base_views import Asked
+    from vaultwire.review.glance.glance import Glance, Records
+    from vaultwire.review.reviewer import Reviewer
+
+# The vaults that the desk shows, by name: each is opened when it is first asked for, as the person uses it.
+
+# What the person is called in the journal.
+PERSON = "you"
+TOOL = "desk"
+# What changes notes. The other decisions only note what the person thinks of a change.
+WRITING = frozenset(("undo", "move_back", "accept"))
+READ_ONLY = "This server runs read-only, so the desk changes no note. Start it without --read-only"
+
+
+class DeskVaults:
+    """The vaults of one desk. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        openers: Mapping[str, Callable[[], Vault]],
+        reads_of: Callable[[Vault], Records | None] = lambda _: None,
+        *,
+        read_only: bool = False,
+    ) -> None:
+        """``openers`` has what opens each vault, by its name for the person. They are called once, on any thread.
+
+        ``reads_of`` returns the audit log of a vault, None if none is kept. ``read_only``: no note may be changed in this run.
+        """
+        self.names = tuple(openers)
+        self.read_only = read_only
+        self._openers = openers
+        self._reads_of = reads_of
+        self._opening = threading.Lock()
+        self._opened: dict[str, tuple[Reviewer, Glance]] = {}
+
+    def name(self, text: str | None) -> str:
+        """Return a vault's name; the only one's if none is given. Raises VaultError (VAULT_NOT_FOUND)."""
+        if not text and len(self.names) == 1:
+            return self.names[0]
+        if text in self._openers:
+            return text or ""
+        known = ", ".join(map(repr, self.names))
+        what = f"There is no vault {text[:100]!r}" if text else "Say which vault"
+        raise VaultError(VAULT_NOT_FOUND, f"{what} (there are: {known}).", vaults=list(self.names))
+
+    def reviewer(self, name: str) -> Reviewer:
+        """Return what lists and decides the changes of a vault."""
+        return self._open(name)[0]
+
+    def glance(self, name: str) -> Glance:
+        """Return what shows a vault at a glance."""
+        return self._open(name)[1]
+
+    def _open(self, name: str) -> tuple[Reviewer, Glance]:
+        """Return what reads a vault, opened once: two engines would not see each other's edits."""
+        with self._opening:
+            if name not in self._opened:
+                from vaultwire.review.glance.glance import Glance  # noqa: PLC0415 - with the first page, not every server
+                from vaultwire.review.reviewer import Reviewer  # noqa: PLC0415
+
+                caller = Caller(PERSON)
+                caller.is_person = True
+                vault = self._openers[name]().used_by(caller, TOOL)
+                self._opened[name] = Reviewer(vault), Glance(vault, self._reads_of(vault))
+            return self._opened[name]
+
+
+class DeskRefusal(Exception):  # noqa: N818 - an answer, not a failure of ours
+    """The request is refused; ``code`` is for programs, the message for a person."""
+
+    def __init__(self, status: int, code: str, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.details = details
+
 
 _STATUS = {
     FILE_NOT_FOUND: 404,
@@ -41,13 +122,6 @@ _STATUS = {
 }
 _MAX_DIGITS = 15
 _SIDES = ("old", "new")
-
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from vaultwire.review.glance.base_views import Asked
-    from vaultwire.review.glance.glance import Glance
-    from vaultwire.review.reviewer import Reviewer
 
 
 class Picture(NamedTuple):
@@ -128,35 +202,35 @@ class DeskApi:
             "unreviewed": {name: each["unreviewed"] for name, each in counts.items()},
         }
 
-    def _items(self, given: Mapping[str, str]) -> Any:
+    def _items(self, query: Mapping[str, str]) -> Any:
         filters: dict[str, Any] = {
-            name: given[name]
+            name: query[name]
             for name in ("client", "session", "folder", "kind", "state", "text", "since", "before")
-            if given.get(name)
+            if query.get(name)
         }
-        if "limit" in given:
-            filters["limit"] = _number(given, "limit", 0)
-        return self._review(given).items(**filters, folds=bool(given.get("folds")))
+        if "limit" in query:
+            filters["limit"] = _number(query, "limit", 0)
+        return self._review(query).items(**filters, folds=bool(query.get("folds")))
 
     def _picture(self, given: Mapping[str, str]) -> Picture:
         path, data = self._review(given).bytes_of(*_file_of(given), _side(given))
         return Picture(path, data or b"")
 
-    def _rendered(self, given: Mapping[str, str]) -> dict[str, Any]:
-        review, (id_, file) = self._review(given), _file_of(given)
+    def _rendered(self, query: Mapping[str, str]) -> dict[str, Any]:
+        review, (id_, file) = self._review(query), _file_of(query)
         sides = [review.bytes_of(id_, file, side)[1] for side in _SIDES]
         trees = [to_tree((data or b"").decode("utf-8", "replace")) for data in sides]
         if None not in sides:
             trees = list(mark_changes(*trees))
-        return {"tree": trees[_SIDES.index(_side(given))]}
+        return {"tree": trees[_SIDES.index(_side(query))]}
 
-    def _base(self, given: Mapping[str, str]) -> dict[str, Any]:
+    def _base(self, query: Mapping[str, str]) -> dict[str, Any]:
         from vaultwire.review.glance.base_views import Wanted  # noqa: PLC0415 - as _asked
 
         wanted = Wanted(
-            _number(given, "offset", 0), _number(given, "limit", 100), given.get("sort", ""), given.get("filter", "")
+            _number(query, "offset", 0), _number(query, "limit", 100), query.get("sort", ""), query.get("filter", "")
         )
-        return self._glance(given).bases.rows(_asked(given), wanted)
+        return self._glance(query).bases.rows(_asked(query), wanted)
 
     def _decide(self, body: dict[str, Any]) -> Call:
         name, action = self._vault(body), _action(body)
@@ -204,22 +278,22 @@ def refusal_of(error: VaultError) -> DeskRefusal:
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(body)
+        value = json.loads(body)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        value = None
+    if not isinstance(value, dict):
         raise DeskRefusal(400, INVALID_ARGUMENTS, "The body must be a JSON object")
-    return found
+    return value
 
 
 def _file_of(given: Mapping[str, str]) -> tuple[str, int]:
     return given.get("id", ""), _number(given, "file", 0)
 
 
-def _asked(given: Mapping[str, str]) -> Asked:
+def _asked(query: Mapping[str, str]) -> Asked:
     from vaultwire.review.glance.base_views import Asked  # noqa: PLC0415 - loaded with the first base
 
-    return Asked(given.get("path", ""), _number(given, "block", 0), given.get("view", ""), given.get("this", ""))
+    return Asked(query.get("path", ""), _number(query, "block", 0), query.get("view", ""), query.get("this", ""))
 
 
 def _side(given: Mapping[str, str]) -> str:
@@ -255,12 +329,14 @@ def _optional(body: Mapping[str, Any], name: str, kind: type) -> Any:
 
 
 def _edited(body: Mapping[str, Any]) -> dict[str, str] | None:
-    given = body.get("edited")
-    if given is None:
+    edited = body.get("edited")
+    if edited is None:
         return None
-    if not isinstance(given, dict) or not all(key.isdecimal() and isinstance(text, str) for key, text in given.items()):
+    if not isinstance(edited, dict) or not all(
+        key.isdecimal() and isinstance(text, str) for key, text in edited.items()
+    ):
         raise _wrong("edited", 'an object of texts by the index of their file, such as {"0": "text"}')
-    return dict(given)
+    return dict(edited)
 
 
 def _wrong(name: str, right: str) -> DeskRefusal:

@@ -7,35 +7,308 @@ own page, because pages of other servers on this computer are of the same site: 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+import contextlib
+import hashlib
+import html
+import json
+import os
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
 from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access, Attempts
-from vaultwire.desk.answers import (
-    NO_STORE,
-    PAGE_POLICY,
-    PICTURE_POLICY,
-    REVALIDATE,
-    Asset,
-    Assets,
-    DeskRefusal,
-    headers_for,
-    picture_type,
-    send_json,
-    send_redirect,
-    send_refusal,
-    send_text_page,
-)
-from vaultwire.desk.api import DeskApi, Picture, refusal_of
-from vaultwire.desk.events import Events, TooManyPages
-from vaultwire.desk.vaults import DeskVaults
+from vaultwire.desk.api import DeskApi, DeskRefusal, DeskVaults, Picture, refusal_of
 from vaultwire.transports import await_leaving, read_body, send_whole
 from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.transports import Receive, Scope, Send
+
+
+# ---------------------------------------------------------------------- answers
+#
+# The answers of the desk: the headers that each of them has, JSON, plain pages, and refusals. It knows no route.
+
+# Scripts and styles only from this server, no inline code, nothing from another address, no frame around the page.
+PAGE_POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    b"form-action 'self'; frame-ancestors 'none'"
+)
+# A picture can be opened in a tab of its own. There an SVG would be a document that may run scripts.
+PICTURE_POLICY = b"sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+_SECURITY = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+    (b"permissions-policy", b"camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"),
+)
+NO_STORE = (b"cache-control", b"no-store")
+# A browser asks each time whether it still has the latest; the answer is 304 if it has.
+REVALIDATE = (b"cache-control", b"no-cache")
+_BARE_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def headers_for(
+    kind: bytes, *headers: tuple[bytes, bytes], policy: bytes = PAGE_POLICY, referrer: bytes = b"no-referrer"
+) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer of this media type."""
+    own = ((b"content-type", kind), (b"content-security-policy", policy), (b"referrer-policy", referrer))
+    return [*own, *_SECURITY, *headers]
+
+
+async def send_json(send: Send, status: int, value: Any, *headers: tuple[bytes, bytes]) -> None:
+    """Send JSON. Nobody may store it."""
+    try:
+        body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    except UnicodeEncodeError:  # a lone surrogate, which only an escape can spell
+        body = json.dumps(value).encode("ascii")
+    await send_whole(send, status, headers_for(b"application/json", NO_STORE, *headers), body)
+
+
+async def send_refusal(send: Send, refusal: DeskRefusal) -> None:
+    """Send a refusal to a script of the page."""
+    error = {"code": refusal.code, "message": refusal.message, "details": refusal.details}
+    await send_json(send, refusal.status, {"error": error})
+
+
+async def send_text_page(send: Send, status: int, title: str, *paragraphs: str, form: str = "") -> None:
+    """Send a page for a person, with these texts; ``form`` is markup of ours."""
+    body = "\n".join(f"<p>{html.escape(text)}</p>" for text in paragraphs)
+    page = _BARE_PAGE.format(title=html.escape(title), body=f"{body}\n{form}")
+    # With "no-referrer" browsers send a form with "Origin: null" (Fetch, "Append a request Origin header"), and it is refused.
+    referrer = b"same-origin" if form else b"no-referrer"
+    head = headers_for(b"text/html; charset=utf-8", NO_STORE, referrer=referrer)
+    await send_whole(send, status, head, page.encode())
+
+
+async def send_redirect(send: Send, to: bytes, *headers: tuple[bytes, bytes]) -> None:
+    """Have the browser open another address with GET."""
+    await send_whole(send, 303, headers_for(b"text/plain", NO_STORE, (b"location", to), *headers))
+
+
+# ---------------------------------------------------------------------- files
+#
+# The files of the page. They are read once and listed by their paths, so no path of a request is ever opened.
+
+_FOLDER = os.path.join(os.path.dirname(__file__), "page")
+_INDEX = "index.html"
+# The types of the page's files; any other file of the folder, such as a licence, is not served.
+_TYPES = {
+    ".css": b"text/css; charset=utf-8",
+    ".html": b"text/html; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".json": b"application/json",
+    ".png": b"image/png",
+    ".svg": b"image/svg+xml",
+    ".woff2": b"font/woff2",
+}
+
+
+class Asset(NamedTuple):
+    """One file: its bytes, its media type, and a tag that differs for other bytes."""
+
+    body: bytes
+    kind: bytes
+    etag: bytes
+
+
+class Assets:
+    """The files of the page by their paths, with ``/`` between the parts."""
+
+    def __init__(self, folder: str = _FOLDER) -> None:
+        """Read the files. Raises OSError."""
+        self._files: dict[str, Asset] = {}
+        for where, _, names in os.walk(folder):
+            for name in names:
+                path = os.path.join(where, name)
+                kind = _TYPES.get(os.path.splitext(name)[1])
+                if kind is not None:
+                    self._files[os.path.relpath(path, folder).replace(os.sep, "/")] = _read(path, kind)
+
+    @property
+    def index(self) -> Asset:
+        """The page itself."""
+        return self._files[_INDEX]
+
+    def get(self, path: str) -> Asset | None:
+        """Return a file of the page, None for what is not there. The page itself is not one of its files."""
+        return None if path == _INDEX else self._files.get(path)
+
+
+def _read(path: str, kind: bytes) -> Asset:
+    with open(path, "rb") as file:
+        body = file.read()
+    return Asset(body, kind, b'"%s"' % hashlib.sha256(body).hexdigest()[:32].encode())
+
+
+# Which bytes are a picture that a browser may show, by the bytes themselves. Not what a picture shows.
+
+_HEADS = (
+    (b"\x89PNG\r\n\x1a\n", b"image/png"),
+    (b"\xff\xd8\xff", b"image/jpeg"),
+    (b"GIF87a", b"image/gif"),
+    (b"GIF89a", b"image/gif"),
+    (b"BM", b"image/bmp"),
+)
+_AVIF = (b"avif", b"avis")
+# Of an SVG before its first element: a declaration, comments, a document type.
+_SVG_HEAD_BYTES = 4096
+
+
+def picture_type(data: bytes, path: str) -> bytes | None:
+    """Return the media type of a picture, None for anything else. An SVG also needs its name to say so: it is text."""
+    for head, kind in _HEADS:
+        if data.startswith(head):
+            return kind
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return b"image/webp"
+    if data[4:8] == b"ftyp" and data[8:12] in _AVIF:
+        return b"image/avif"
+    if path.lower().endswith(".svg") and b"<svg" in data[:_SVG_HEAD_BYTES]:
+        return b"image/svg+xml"
+    return None
+
+
+# ---------------------------------------------------------------------- news
+#
+# News for open pages: looks, while a page is open, whether any process has changed what the desk shows.
+#
+# A page is told that something changed and how much waits, never what: it asks. So nothing is stored for a page that reads
+# slowly but the names of the vaults that it has not been told of.
+
+# A person would notice a second. A look is a few questions to the disk for each vault.
+_LOOK_SECONDS = 0.5
+# Proxies and browsers close a connection that is silent for a minute.
+_COMMENT_SECONDS = 15.0
+# Open pages: tabs of one person.
+_MAX_PAGES = 30
+# A page that takes nothing for so long is closed; it connects again.
+_SLOW_SECONDS = 20.0
+
+
+class TooManyPages(Exception):  # noqa: N818 - an answer, not a failure
+    """There are as many open pages as there may be."""
+
+
+class Events:
+    """The open pages of one desk, and the task that looks for news for them. On the event loop."""
+
+    def __init__(
+        self, look: Callable[[], Awaitable[dict[str, Hashable]]], counts: Callable[[str], Awaitable[dict[str, Any]]]
+    ) -> None:
+        """``look`` returns a value for each vault that differs once something changed; ``counts`` what waits in a vault."""
+        self._look = look
+        self._counts = counts
+        self._pages: set[_Page] = set()
+        self._watch: asyncio.Task[None] | None = None
+        self._has_looked = asyncio.Event()
+        self._is_closed = False
+
+    @property
+    def pages(self) -> int:
+        """The number of open pages."""
+        return len(self._pages)
+
+    async def serve(self, send: Callable[[bytes], Awaitable[None]]) -> None:
+        """Send news to one page until it is cancelled, the page reads too slowly, or the server ends.
+
+        Raises TooManyPages.
+        """
+        if len(self._pages) >= _MAX_PAGES:
+            raise TooManyPages
+        page = _Page()
+        self._pages.add(page)
+        if self._watch is None or self._watch.done():
+            self._has_looked.clear()
+            self._watch = asyncio.get_running_loop().create_task(self._run())
+        try:
+            await self._has_looked.wait()  # from here on every change is told: the page asks once it is open
+            await _send(send, b": open\n\n")
+            while not self._is_closed:
+                await _send(send, await self._next(page))
+        except TimeoutError:
+            return
+        finally:
+            self._pages.discard(page)
+
+    def close(self) -> None:
+        """End all streams."""
+        self._is_closed = True
+        if self._watch is not None:
+            self._watch.cancel()
+        self._has_looked.set()
+        for page in self._pages:
+            page.wake.set()
+
+    async def _next(self, page: _Page) -> bytes:
+        """Return what a page is told next: what changed, or a comment if nothing has for some time."""
+        try:
+            async with asyncio.timeout(_COMMENT_SECONDS):
+                await page.wake.wait()
+        except TimeoutError:
+            return b": nothing new\n\n"
+        page.wake.clear()
+        changed, page.changed = page.changed, {}
+        return b"".join(_event(name, counts) for name, counts in changed.items())
+
+    async def _run(self) -> None:
+        """Look for changes as long as a page is open."""
+        seen: dict[str, Hashable] = {}
+        with contextlib.suppress(OSError, VaultError):
+            seen = await self._look()
+        self._has_looked.set()
+        while self._pages:
+            await asyncio.sleep(_LOOK_SECONDS)
+            with contextlib.suppress(OSError, VaultError):  # such as a disk that is away: the next look tries again
+                await self._tell(seen, await self._look())
+
+    async def _tell(self, seen: dict[str, Hashable], now: dict[str, Hashable]) -> None:
+        """Note for each page which vaults have changed, and in ``seen`` what the pages know."""
+        for name, stamp in now.items():
+            if name not in seen or seen[name] != stamp:
+                counts = await self._counts(name)
+                for page in self._pages:
+                    page.changed[name] = counts
+                    page.wake.set()
+                seen[name] = stamp
+
+
+class _Page:
+    """One open page: what it is to be told."""
+
+    def __init__(self) -> None:
+        self.changed: dict[str, dict[str, Any]] = {}
+        self.wake = asyncio.Event()
+
+
+async def _send(send: Callable[[bytes], Awaitable[None]], data: bytes) -> None:
+    """Send to a page. Raises TimeoutError if it does not read."""
+    if data:
+        async with asyncio.timeout(_SLOW_SECONDS):
+            await send(data)
+
+
+def _event(name: str, counts: dict[str, Any]) -> bytes:
+    data = json.dumps({"vault": name, "waiting": counts["waiting"], "unreviewed": counts["unreviewed"]})
+    return f"event: changed\ndata: {data}\n\n".encode()
+
 
 PATH = "/desk"
 # A form with a key; a note with its JSON escapes is larger, and has the limit of the guard.

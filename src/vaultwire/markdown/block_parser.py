@@ -631,13 +631,13 @@ class BlockParser(BlockState):
 
     def _start_item(self, interrupts: bool) -> bool:
         """Start a list item. One that interrupts a paragraph must have text, and a number must be 1."""
-        found = LIST_MARKER.match(self.line, self.text_start)
-        if found is None:
+        marker = LIST_MARKER.match(self.line, self.text_start)
+        if marker is None:
             return False
-        has_text = bool(self.line[found.end() :].strip(" \t"))
-        if interrupts and self.all_matched and not (has_text and (found[1] or "1").lstrip("0") == "1"):
+        has_text = bool(self.line[marker.end() :].strip(" \t"))
+        if interrupts and self.all_matched and not (has_text and (marker[1] or "1").lstrip("0") == "1"):
             return False
-        margin, length = self.indent, found.end() - self.text_start
+        margin, length = self.indent, marker.end() - self.text_start
         self.close_unmatched()
         self.skip(length)
         padding = self.indent if has_text and 1 <= self.indent <= CODE_INDENT else 1

@@ -303,9 +303,9 @@ class _Read(NamedTuple):
         if not isinstance(_load(text).get("edges", []), list):
             raise NotACanvasError("is JSON, but its edges are no list")
         whole = (text.index("{"), text.rindex("}") + 1)
-        found = members(text, whole[0])
-        layout = layout_of(text, whole, found, Layout())
-        places = {member.key: (member.value_start, member.end) for member in found}
+        top_members = members(text, whole[0])
+        layout = layout_of(text, whole, top_members, Layout())
+        places = {member.key: (member.value_start, member.end) for member in top_members}
         indent = layout.lead.rpartition("\n")[2]
         usual = (
             Layout(layout.lead + indent, f",{layout.lead}{indent}", layout.lead) if "\n" in layout.lead else Layout()
@@ -326,7 +326,7 @@ class _Read(NamedTuple):
             _Part(key, place, items, layout_of(text, place, items, usual) if place else usual, item_layout)
             for key, place, items in lists
         )
-        return cls(text, whole, [(member.start, member.end) for member in found], layout, (nodes, edges))
+        return cls(text, whole, [(member.start, member.end) for member in top_members], layout, (nodes, edges))
 
 
 class _Model:
@@ -371,12 +371,12 @@ class _Model:
         fields = {key: edit.fields[key] for key in _EDGE_KEYS if edit.fields.get(key) is not None}
         self._insert(1, edit.id, fields)
 
-    def _insert(self, part: int, wanted: str, fields: dict[str, Any]) -> None:
+    def _insert(self, part: int, asked_id: str, fields: dict[str, Any]) -> None:
         taken = {item.get("id") for each in (0, 1) for _, item in self._items(each)}
-        if wanted and wanted in taken:
-            raise CanvasEditError(f"the id {wanted!r} is taken.")
+        if asked_id and asked_id in taken:
+            raise CanvasEditError(f"the id {asked_id!r} is taken.")
         salt = 0
-        new = wanted
+        new = asked_id
         while not new or new in taken:
             # As long as Obsidian's own. The same edit of the same canvas gets the same id, also in a dry run.
             new = hashlib.sha256(f"{salt} {len(taken)} {written(fields)}".encode("utf-8", "replace")).hexdigest()[:16]
@@ -429,21 +429,21 @@ class _Model:
         ]
         return there + [(-1, item) for item in self._new[part]]
 
-    def _find(self, part: int, wanted: str) -> tuple[int, dict[str, Any]] | None:
+    def _find(self, part: int, item_id: str) -> tuple[int, dict[str, Any]] | None:
         """Return the node or edge of this id. Raises CanvasEditError if there are several; for a node, if there is none."""
-        found = [(number, item) for number, item in self._items(part) if item.get("id") == wanted]
-        if len(found) > 1:
-            raise CanvasEditError(f"{len(found)} have the id {wanted!r}, so it is not clear which is meant.")
-        if not found and part == 0:
+        matches = [(number, item) for number, item in self._items(part) if item.get("id") == item_id]
+        if len(matches) > 1:
+            raise CanvasEditError(f"{len(matches)} have the id {item_id!r}, so it is not clear which is meant.")
+        if not matches and part == 0:
             known = ", ".join(repr(item.get("id")) for _, item in self._items(0)[:20]) or "none"
-            raise CanvasEditError(f"there is no node {wanted!r}. Nodes: {known}.")
-        return found[0] if found else None
+            raise CanvasEditError(f"there is no node {item_id!r}. Nodes: {known}.")
+        return matches[0] if matches else None
 
-    def _locate(self, wanted: str) -> tuple[int, int, dict[str, Any]]:
-        edge = self._find(1, wanted)
+    def _locate(self, item_id: str) -> tuple[int, int, dict[str, Any]]:
+        edge = self._find(1, item_id)
         if edge is not None:
             return 1, *edge
-        node = self._find(0, wanted)
+        node = self._find(0, item_id)
         assert node is not None  # else it raised
         return 0, *node
 

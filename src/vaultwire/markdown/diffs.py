@@ -53,23 +53,23 @@ def unified(old: str, new: str, path: str) -> str:
         removed = _range(first.start - before, last.end + after)
         pieces.append(f"@@ -{removed} +{_range(first.new_start - before, last.new_end + after)} @@\n")
         position = first.start - before
-        for each in group:
-            pieces += _marked(" ", old_lines[position : each.start])
-            pieces += _marked("-", old_lines[each.start : each.end])
-            pieces += _marked("+", new_lines[each.new_start : each.new_end])
-            position = each.end
+        for difference in group:
+            pieces += _marked(" ", old_lines[position : difference.start])
+            pieces += _marked("-", old_lines[difference.start : difference.end])
+            pieces += _marked("+", new_lines[difference.new_start : difference.new_end])
+            position = difference.end
         pieces += _marked(" ", old_lines[position : position + after])
     return f"--- a/{path}\n+++ b/{path}\n{''.join(pieces)}" if pieces else ""
 
 
-def _hunks(found: list[Difference]) -> Iterator[list[Difference]]:
+def _hunks(changes: list[Difference]) -> Iterator[list[Difference]]:
     """Yield the differences in groups: those whose context would meet are together."""
     group: list[Difference] = []
-    for each in found:
-        if group and each.start - group[-1].end > 2 * _CONTEXT:
+    for change in changes:
+        if group and change.start - group[-1].end > 2 * _CONTEXT:
             yield group
             group = []
-        group.append(each)
+        group.append(change)
     if group:
         yield group
 
@@ -118,13 +118,13 @@ def differences(old: list[str], new: list[str], max_steps: int = _MAX_STEPS) -> 
     old_places = [place for place in range(head, old_end) if old[place] in shared]
     new_places = [place for place in range(head, new_end) if new[place] in shared]
     pairs = _common([old[place] for place in old_places], [new[place] for place in new_places], max_steps)
-    found: list[Difference] = []
+    changes: list[Difference] = []
     start, new_start = head, head
     for one, other in [*((old_places[one], new_places[other]) for one, other in pairs), (old_end, new_end)]:
         if one > start or other > new_start:
-            found.append(Difference(start, one, new_start, other))
+            changes.append(Difference(start, one, new_start, other))
         start, new_start = one + 1, other + 1
-    return found
+    return changes
 
 
 def _common(old: list[str], new: list[str], max_steps: int) -> list[tuple[int, int]]:
@@ -305,18 +305,18 @@ def nearest(text: str, lines: Iterable[str], most: int = 1) -> list[int]:
 def _ranked(text: str, lines: Iterable[str]) -> list[_Likeness]:
     sought = set(_trigrams(text))
     width = 2 * len(sought)
-    found: list[_Likeness] = []
+    likenesses: list[_Likeness] = []
     compared = 0
     for position, line in enumerate(lines):
         trigrams = _trigrams(line)
         if sought and len(sought.intersection(trigrams)) >= _LEAST_ALIKE * len(sought):
             share, start = _best_part(sought, trigrams, width)
             if share >= _LEAST_ALIKE:
-                found.append(_Likeness(1 - share, len(trigrams), position, start))
+                likenesses.append(_Likeness(1 - share, len(trigrams), position, start))
         compared += len(line) + 1
         if compared > _MAX_CHARACTERS:
             break
-    return sorted(found)
+    return sorted(likenesses)
 
 
 def _best_part(sought: set[str], trigrams: list[str], width: int) -> tuple[float, int]:
@@ -360,11 +360,12 @@ def hint_at(text: str, lines: Sequence[str]) -> str:
     missing = next((line for line in sought if line not in plain), None)
     if missing is None:
         return " Each of its lines is there, but they do not follow each other so." if sought else ""
-    found = _ranked(missing, lines)
-    if not found:
+    likenesses = _ranked(missing, lines)
+    if not likenesses:
         return ""
     which = f" to {_shown(missing)}" if len(sought) > 1 else ""
-    return f" The nearest{which} is line {found[0].position + 1}: {_shown(lines[found[0].position], found[0].start)}."
+    best = likenesses[0]
+    return f" The nearest{which} is line {best.position + 1}: {_shown(lines[best.position], best.start)}."
 
 
 def _shown(line: str, start: int = 0) -> str:

@@ -92,24 +92,24 @@ def replace_spans(text: str, changes: list[Change]) -> str:
         if start > position:
             pieces.append(text[position:start])
         position = end
-        wanted = to_plain(new)
-        if whole_lines and wanted:
+        new_text = to_plain(new)
+        if whole_lines and new_text:
             if end < len(text) or text.endswith("\n"):
-                wanted = _ended(wanted)
-            elif start < end and wanted != "\n":
-                wanted = wanted.removesuffix("\n")
+                new_text = _ended(new_text)
+            elif start < end and new_text != "\n":
+                new_text = new_text.removesuffix("\n")
             if pieces and not pieces[-1].endswith("\n"):
                 pieces.append(ending)
-        if written := _written_over(text[start:end], wanted, ending):
+        if written := _written_over(text[start:end], new_text, ending):
             pieces.append(written)
     pieces.append(text[position:])
     return "".join(pieces)
 
 
-def _written_over(old: str, wanted: str, ending: str) -> str:
-    """Return the plain text ``wanted`` with the line ends of ``old`` where both agree, and with ``ending`` elsewhere."""
+def _written_over(old: str, new: str, ending: str) -> str:
+    """Return the plain text ``new`` with the line ends of ``old`` where both agree, and with ``ending`` elsewhere."""
     old_lines = old.split("\n")
-    new_lines = wanted.split("\n")
+    new_lines = new.split("\n")
     # The last piece of a split has no line end and is never shared.
     head, tail = common_ends([line.rstrip("\r") for line in old_lines[:-1]], new_lines[:-1])
     if old_lines[-1] != new_lines[-1]:
@@ -256,8 +256,9 @@ def _place(hunk: _Hunk, lines: list[str], *, is_ended: bool) -> int:
         )
     if len(places) > 1:
         numbers = [place + 1 for place in places[:_MAX_PLACES]]
+        or_more = " or more" if len(places) > _MAX_PLACES else ""
         raise AmbiguousPlaceError(
-            f"the lines of the hunk in line {hunk.number} are in the text {len(places)} times: from line "
+            f"the lines of the hunk in line {hunk.number} are in the text {len(numbers)} times{or_more}: from line "
             f"{', '.join(map(str, numbers))} on. Give the right number in its header, or more lines around the change.",
             numbers,
         )
@@ -265,25 +266,12 @@ def _place(hunk: _Hunk, lines: list[str], *, is_ended: bool) -> int:
 
 
 def _places_of(old: list[str], lines: list[str]) -> list[int]:
-    """Return where the old lines occur in the text, in as many steps as both have lines.
-
-    D. E. Knuth, J. H. Morris and V. R. Pratt, "Fast Pattern Matching in Strings", 1977.
-    """
-    fallback = [0]  # after n matching lines and a mismatch: how many lines still match
-    matched = 0
-    for line in old[1:]:
-        while matched and old[matched] != line:
-            matched = fallback[matched - 1]
-        matched += old[matched] == line
-        fallback.append(matched)
+    """Return where the old lines occur in the text, the first places only."""
+    text, sought = ("\n".join(["", *some, ""]) for some in (lines, old))
     places: list[int] = []
-    matched = 0
-    for number, line in enumerate(lines):
-        while matched and (matched == len(old) or old[matched] != line):
-            matched = fallback[matched - 1]
-        matched += old[matched] == line
-        if matched == len(old):
-            places.append(number + 1 - matched)
+    at = -1
+    while len(places) <= _MAX_PLACES and (at := text.find(sought, at + 1)) >= 0:
+        places.append(text.count("\n", 0, at))
     return places
 
 
@@ -340,16 +328,16 @@ def _hunk_end(lines: list[str], position: int) -> int:
 
 
 def _hunk(lines: list[str], header: int, end: int, start: int) -> _Hunk:
-    found: list[tuple[str, str]] = []
+    marked_lines: list[tuple[str, str]] = []
     unended: set[int] = set()
     for number in range(header + 1, end):
         line = lines[number]
-        if line.startswith("\\") and found:
-            unended.add(len(found) - 1)
+        if line.startswith("\\") and marked_lines:
+            unended.add(len(marked_lines) - 1)
         elif line[:1] in _MARKS:
-            found.append((line[0], line[1:]))
+            marked_lines.append((line[0], line[1:]))
         elif line:
             raise DiffError(f"line {number + 1} of the diff begins with neither a space, - nor +: {_clipped(line)!r}.")
         else:
-            found.append((" ", ""))
-    return _Hunk(start, header + 1, found, unended)
+            marked_lines.append((" ", ""))
+    return _Hunk(start, header + 1, marked_lines, unended)

@@ -47,28 +47,28 @@ class Layout(NamedTuple):
 
 def members(text: str, start: int) -> list[Member]:
     """Return the members of the object that begins at ``start``."""
-    found = []
+    pairs = []
     place = _skip(text, start + 1)
     while text[place] == '"':
         key, end = _DECODER.raw_decode(text, place)
         value_start = _skip(text, _skip(text, end) + 1)
         value, value_end = _DECODER.raw_decode(text, value_start)
-        found.append(Member(key, value, place, value_start, value_end))
+        pairs.append(Member(key, value, place, value_start, value_end))
         place = _skip(text, value_end)
         place = _skip(text, place + 1) if text[place] == "," else place
-    return found
+    return pairs
 
 
 def elements(text: str, start: int) -> list[Element]:
     """Return the elements of the array that begins at ``start``."""
-    found = []
+    items = []
     place = _skip(text, start + 1)
     while text[place] != "]":
         value, end = _DECODER.raw_decode(text, place)
-        found.append(Element(value, place, end))
+        items.append(Element(value, place, end))
         place = _skip(text, end)
         place = _skip(text, place + 1) if text[place] == "," else place
-    return found
+    return items
 
 
 def layout_of(text: str, whole: Span, items: Sequence[Member] | Sequence[Element], usual: Layout) -> Layout:
@@ -112,23 +112,23 @@ def edit_items(
 
 def edit_object(text: str, whole: Span, changes: Mapping[str, Any]) -> list[Replacement]:
     """Return the edits that give keys of an object new values; None removes a key. A value that is there already stays."""
-    found = members(text, whole[0])
+    there = members(text, whole[0])
     by_key = {
-        member.key: number for number, member in enumerate(found)
+        member.key: number for number, member in enumerate(there)
     }  # of a key that is there twice, the last one counts
-    layout = layout_of(text, whole, found, Layout())
+    layout = layout_of(text, whole, there, Layout())
     edits: list[Replacement] = []
     removed: set[int] = set()
     added = []
     for key, value in changes.items():
         number = by_key.get(key)
         if value is None:
-            removed.update(each for each, member in enumerate(found) if member.key == key)
+            removed.update(each for each, member in enumerate(there) if member.key == key)
         elif number is None:
             added.append(f"{written(key)}{layout.colon}{written(value)}")
-        elif found[number].value != value:
-            edits.append(Replacement(found[number].value_start, found[number].end, written(value)))
-    edits += edit_items(whole, [(member.start, member.end) for member in found], removed, added, layout)
+        elif there[number].value != value:
+            edits.append(Replacement(there[number].value_start, there[number].end, written(value)))
+    edits += edit_items(whole, [(member.start, member.end) for member in there], removed, added, layout)
     return sorted(edits)
 
 

@@ -14,8 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown.block_parser import read_body
 from vaultwire.markdown.edits import to_plain
-from vaultwire.markdown.inline import RawLink, read_inline
-from vaultwire.markdown.links import decoded_destination
+from vaultwire.markdown.inline import RawLink, decoded_destination, read_inline
 from vaultwire.markdown.offsets import (
     MOST_PROPERTIES,
     FileOffsets,
@@ -41,7 +40,7 @@ class LinkSpan(NamedTuple):
     """A link or embed and its position, in offsets of the file's own text.
 
     ``linktext`` to ``is_markdown`` are as in ``parsed_note.Link``. ``start`` to ``end`` is all of it, with the ``!`` of an
-    embed and the brackets. ``target`` is the span of link path and subpath, ``shown`` that of the display text (None if
+    embed and the brackets. ``target`` is the span of link path and subpath, ``display_place`` that of the display text (None if
     there is none), without the spaces around them. ``quote`` is the quote of a property's text, empty for none. All
     offsets are 0 for a link of a property in a form that cannot be located; such a link cannot be rewritten either.
     """
@@ -55,7 +54,7 @@ class LinkSpan(NamedTuple):
     is_markdown: bool
     in_frontmatter: bool
     target: tuple[int, int]
-    shown: tuple[int, int] | None
+    display_place: tuple[int, int] | None
     is_angled: bool
     quote: str
 
@@ -85,8 +84,8 @@ class Rewriting(NamedTuple):
 class UnwritableLinkError(ValueError):
     """A link cannot get this target in its form: the name holds characters that end such a link."""
 
-    def __init__(self, span: LinkSpan, wanted: str) -> None:
-        super().__init__(f"line {span.line}: the link {span.linktext!r} cannot be made to say {wanted!r}")
+    def __init__(self, span: LinkSpan, linktext: str) -> None:
+        super().__init__(f"line {span.line}: the link {span.linktext!r} cannot be made to say {linktext!r}")
         self.span = span
 
 
@@ -128,8 +127,12 @@ def rewrite_links(
         if not span.end:
             raise UnwritableLinkError(span, new.linktext)
         edits[span.target] = _escaped(_target(text, span, new.linktext), span.quote)
-        if new.display is not None and span.shown is not None and _can_show(new.display, is_markdown=span.is_markdown):
-            edits[span.shown] = _escaped(new.display, span.quote)
+        if (
+            new.display is not None
+            and span.display_place is not None
+            and _can_show(new.display, is_markdown=span.is_markdown)
+        ):
+            edits[span.display_place] = _escaped(new.display, span.quote)
     made = [Replacement(start, end, written) for (start, end), written in sorted(edits.items())]
     if made and not _is_read_back(text, made, changed):
         raise UnwritableLinkError(*_culprit(text, changed))
@@ -153,13 +156,13 @@ def _is_read_back(text: str, edits: list[Replacement], changed: list[tuple[LinkS
 
 def _culprit(text: str, changed: list[tuple[LinkSpan, str]]) -> tuple[LinkSpan, str]:
     """Return the change that alone is not read back; the first one if each of them is."""
-    for span, wanted in changed:
-        target = _target(text, span, wanted)
+    for span, linktext in changed:
+        target = _target(text, span, linktext)
         _, links = read_inline(
             f"[x]({'<' * span.is_angled}{target}{'>' * span.is_angled})" if span.is_markdown else f"[[{target}]]"
         )
-        if [link.linktext for link in links] != [wanted.strip()]:
-            return span, wanted
+        if [link.linktext for link in links] != [linktext.strip()]:
+            return span, linktext
     return changed[0]
 
 
@@ -217,11 +220,11 @@ def _span(link: RawLink, source: str, number: int, scalar: Scalar | None, base: 
 
     if link.is_markdown:
         target = place(link.target), place(link.target_end)
-        shown: tuple[int, int] | None = place(link.start + 1), place(link.shown_end)
+        display: tuple[int, int] | None = place(link.start + 1), place(link.shown_end)
     else:
         bar = _BAR.search(source, link.target, link.target_end)
         target = trimmed(link.target, bar.start() if bar else link.target_end)
-        shown = trimmed(bar.end(), link.target_end) if bar else None
+        display = trimmed(bar.end(), link.target_end) if bar else None
     return LinkSpan(
         place(link.start - link.is_embed),
         place(link.end),
@@ -232,7 +235,7 @@ def _span(link: RawLink, source: str, number: int, scalar: Scalar | None, base: 
         link.is_markdown,
         scalar is not None,
         target,
-        shown,
+        display,
         link.is_markdown and source[link.target - 1] == "<",
         "" if scalar is None or scalar.style in ("|", ">") else scalar.style,
     )
@@ -249,7 +252,7 @@ def _in_file(spans: list[LinkSpan], offsets: FileOffsets) -> list[LinkSpan]:
             start=offsets.of(span.start),
             end=offsets.of(span.end),
             target=both(span.target),
-            shown=None if span.shown is None else both(span.shown),
+            display_place=None if span.display_place is None else both(span.display_place),
         )
         for span in spans
     ]
@@ -314,11 +317,11 @@ def base_edits(text: str, decide: Callable[[Kind, str], str | None]) -> Rewritin
     plain = _edits(text, decide, {})
     if not plain:
         return Rewriting([], [])
-    wanted = [apply_replacements(said, _edits(said, decide, {})) for said in _texts(text)]
+    expected = [apply_replacements(said, _edits(said, decide, {})) for said in _texts(text)]
     for escapes in ({}, {"'": "''"}, {'"': '\\"'}):
         edits = _edits(text, decide, escapes)
         try:
-            if _texts(apply_replacements(text, edits)) == wanted:
+            if _texts(apply_replacements(text, edits)) == expected:
                 break
         except NotABaseError:
             continue
@@ -333,16 +336,16 @@ def base_edits(text: str, decide: Callable[[Kind, str], str | None]) -> Rewritin
 
 def _edits(text: str, decide: Callable[[Kind, str], str | None], escapes: dict[str, str]) -> list[Replacement]:
     edits: list[Replacement] = []
-    for found in _NAMES.finditer(text):
-        group = next(name for name in _KINDS if found[name] is not None)
-        written = found[group]
+    for place in _NAMES.finditer(text):
+        group = next(name for name in _KINDS if place[name] is not None)
+        written = place[group]
         name = decide(_KINDS[group], written.strip())
         if name is None and "''" in written:
             name = decide(_KINDS[group], written.replace("''", "'").strip())
         if name is not None:
             for character, escaped in escapes.items():
                 name = name.replace(character, escaped)
-            edits.append(Replacement(*found.span(group), name))
+            edits.append(Replacement(*place.span(group), name))
     return edits
 
 

@@ -74,22 +74,22 @@ def with_properties(text: str, source: str) -> tuple[str, list[str]]:
         raise PropertyEditError(f"the frontmatter is broken and must be fixed first: {read.problems[0]}")
     own = parse_frontmatter(edits.to_plain(text))
     names = {name.casefold() for name in own.values}
-    wanted: dict[str, PropertyValue] = {}
+    joined: dict[str, PropertyValue] = {}
     differing: list[str] = []
     for name, value in written_properties(source).items():
         there = own.value(name)
         if _is_empty(there):
             if not _is_empty(value) or name.casefold() not in names:
-                wanted[name] = value
+                joined[name] = value
         elif {property_type(name, each, {}) for each in (there, value)} & _LISTS:
             items = _items(there)
             added = [item for item in _items(value) if not any(_is_same(name, item, each) for each in items)]
             if added:
-                wanted[name] = items + added
+                joined[name] = items + added
         elif not _is_empty(value) and not same_value(there, value):
             differing.append(name)
     # The values are not checked against the types of their properties: they come from a note as they are.
-    return (set_properties(text, wanted, None, source=source) if wanted else text), differing
+    return (set_properties(text, joined, None, source=source) if joined else text), differing
 
 
 def _is_empty(value: PropertyValue) -> bool:
@@ -121,9 +121,9 @@ def new_block_ids(source: str, target: str) -> dict[str, str]:
 def with_block_ids(text: str, ids: Mapping[str, str]) -> str:
     """Return the text with block ids renamed, by casefolded old name."""
     lines = text.split("\n")
-    for each in parse_note(edits.to_plain(text)).block_ids if ids else ():
-        new = ids.get(each.name.casefold())
+    for block_id in parse_note(edits.to_plain(text)).block_ids if ids else ():
+        new = ids.get(block_id.name.casefold())
         if new is not None:
-            above, _, behind = lines[each.line - 1].rpartition("^" + each.name)
-            lines[each.line - 1] = f"{above}^{new}{behind}"
+            above, _, behind = lines[block_id.line - 1].rpartition("^" + block_id.name)
+            lines[block_id.line - 1] = f"{above}^{new}{behind}"
     return "\n".join(lines)

@@ -23,10 +23,10 @@ def apply_replacements(text: str, replacements: Iterable[Replacement], start: in
     """Return the text from ``start`` to ``end`` with the replacements, in order, that lie within it."""
     pieces: list[str] = []
     end = len(text) if end is None else end
-    for each in replacements:
-        if start <= each.start and each.end <= end:
-            pieces += text[start : each.start], each.text
-            start = each.end
+    for edit in replacements:
+        if start <= edit.start and edit.end <= end:
+            pieces += text[start : edit.start], edit.text
+            start = edit.end
     return "".join([*pieces, text[start:end]])
 
 
@@ -105,12 +105,12 @@ def unread_problem(text: str, end: int) -> str:
 
 def bounded_tags(tags: Iterable[str]) -> list[str]:
     """Return the tags, those that are too long or too deep cut to their first levels; two that differ only in case are one."""
-    found = list(tags)
+    known = list(tags)
     # A tag this short cannot have too many levels.
-    if all(len(tag) < 2 * MOST_LEVELS for tag in found):
-        return found
+    if all(len(tag) < 2 * MOST_LEVELS for tag in known):
+        return known
     by_name: dict[str, str] = {}
-    for tag in found:
+    for tag in known:
         bounded = _bounded(tag)
         by_name.setdefault(bounded.casefold(), bounded)
     return list(by_name.values())

@@ -45,9 +45,9 @@ def parse_note(text: str) -> ParsedNote:
     return ParsedNote(frontmatter, body.headings, found, links, block_ids, tasks, body.blocks, problems)
 
 
-def has_tag(tags: list[str], wanted: str) -> bool:
-    """Tell whether one of the tags is ``wanted`` or lies below it (``a/b`` below ``a``), in any case of letters."""
-    key = wanted.removeprefix("#").strip("/").casefold()
+def has_tag(tags: list[str], name: str) -> bool:
+    """Tell whether one of the tags is ``name`` or lies below it (``a/b`` below ``a``), in any case of letters."""
+    key = name.removeprefix("#").strip("/").casefold()
     return any(tag.casefold() == key or tag.casefold().startswith(key + "/") for tag in tags)
 
 

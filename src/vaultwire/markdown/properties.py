@@ -138,25 +138,25 @@ def _read_plain(yaml: str, first: int) -> Properties | None:
     indent: str | None = None
     match = _LINE.match
     for number, line in enumerate(yaml.split("\n"), first):
-        found = match(line)
-        if found is None:
+        parts = match(line)
+        if parts is None:
             if line.lstrip(" \t")[:1] in ("", "#"):
                 continue
             return None
-        form = found.lastindex or 0
-        value, written = _scalar(form - 2, found[form]) if form < _FLOW_FORM else _flow_list(found[form])
-        if found[1] is not None:
-            key = found[1].rstrip(" ")
+        form = parts.lastindex or 0
+        value, written = _scalar(form - 2, parts[form]) if form < _FLOW_FORM else _flow_list(parts[form])
+        if parts[1] is not None:
+            key = parts[1].rstrip(" ")
             if key[0] in _BEGINS_TYPED and plain_scalar(key) is not key:
                 return None
             if key in values:
                 problems.append(f"line {number}: property {key!r} is there twice")
             values[key], texts[key], lines[key] = value, written, [number] * len(written)
             items, indent = ([] if form == 1 else None), None
-        elif items is None or form == _FLOW_FORM or found[2] != (indent or found[2]):
+        elif items is None or form == _FLOW_FORM or parts[2] != (indent or parts[2]):
             return None
         else:
-            indent = found[2]
+            indent = parts[2]
             values[key] = items
             items.append(value)
             texts[key] += written
@@ -168,12 +168,12 @@ def _flow_list(text: str) -> tuple[PropertyValue, list[str]]:
     items: list[PropertyValue] = []
     texts: list[str] = []
     position = 0
-    while (found := _FLOW_ITEM.match(text, position)) is not None:
-        form = found.lastindex or 0
-        value, written = _scalar(form, found[form])
+    while (item := _FLOW_ITEM.match(text, position)) is not None:
+        form = item.lastindex or 0
+        value, written = _scalar(form, item[form])
         items.append(value)
         texts += written
-        position = found.end() + 1
+        position = item.end() + 1
     return items, texts
 
 
@@ -210,17 +210,17 @@ def _read_by_property(yaml: str) -> Properties:
         part = yaml[start:end]
         try:
             # A problem takes longer to find than a good line to read: those that will not be told are not looked for.
-            found = _read_plain(part, number) or (
+            read_part = _read_plain(part, number) or (
                 _read_named(part, number) if len(problems) < _MAX_PROBLEMS else Properties({}, {}, {}, [])
             )
         except NotYamlError as error:
             problems.append(str(error))
             continue
-        problems += [f"line {number}: property {key!r} is there twice" for key in found.values if key in values]
-        problems += found.problems
-        values |= found.values
-        texts |= found.texts
-        lines |= found.lines
+        problems += [f"line {number}: property {key!r} is there twice" for key in read_part.values if key in values]
+        problems += read_part.problems
+        values |= read_part.values
+        texts |= read_part.texts
+        lines |= read_part.lines
     return read
 
 

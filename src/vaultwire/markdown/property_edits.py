@@ -66,12 +66,12 @@ def set_properties(
         if there is None:
             new[name] = value if types is None else checked(name, value, None, types)
         elif not same_value(block.values[there], value):
-            wanted = value if types is None else checked(name, value, block.values[there], types)
+            new_value = value if types is None else checked(name, value, block.values[there], types)
             is_declared = (types or {}).get(name.casefold()) in ("number", "checkbox") and not isinstance(value, str)
             if name in untyped and not is_declared and _is_quoted(block, there):
-                wanted = as_text(wanted)
-            if not same_value(block.values[there], wanted):
-                text = _replaced(text, block, block.property(there), wanted)
+                new_value = as_text(new_value)
+            if not same_value(block.values[there], new_value):
+                text = _replaced(text, block, block.property(there), new_value)
                 block = read_block(text)
     return _added(text, block, new, _lines_in(source, new)) if new else text
 
@@ -97,12 +97,12 @@ def written_properties(text: str) -> dict[str, PropertyValue]:
         return number
 
     values = dict(block.values)
-    for name, found in zip(block.values, block.properties, strict=True):
+    for name, position in zip(block.values, block.properties, strict=True):
         value = values[name]
-        if found is not None and isinstance(value, list) and len(value) == len(found.items):
-            values[name] = [*map(spelt, value, found.items)]
-        elif found is not None:
-            values[name] = spelt(value, found)
+        if position is not None and isinstance(value, list) and len(value) == len(position.items):
+            values[name] = [*map(spelt, value, position.items)]
+        elif position is not None:
+            values[name] = spelt(value, position)
     return values
 
 
@@ -150,7 +150,7 @@ def _is_quoted(block: Block, name: str) -> bool:
     return bool(styles) and {*styles} <= {"'", '"'}
 
 
-def _proven(text: str, block: Block, results: Iterable[str], wanted: dict[str, PropertyValue], name: str) -> str:
+def _proven(text: str, block: Block, results: Iterable[str], expected: dict[str, PropertyValue], name: str) -> str:
     """Return the first of the results that has the properties wanted, in this order, and the same body."""
     body = to_plain(text[block.end :])
     for result in results:
@@ -159,8 +159,8 @@ def _proven(text: str, block: Block, results: Iterable[str], wanted: dict[str, P
         if (
             not read.problems
             and plain[read.end :] == body
-            and list(read.values) == list(wanted)
-            and same_value(read.values, wanted)
+            and list(read.values) == list(expected)
+            and same_value(read.values, expected)
         ):
             return result
     raise PropertyEditError(
@@ -195,22 +195,22 @@ def _lines_in(source: str, values: Mapping[str, PropertyValue]) -> dict[str, lis
     except PropertyEditError:
         return {}
     plain: dict[str, list[str]] = {}
-    for name, found in zip(block.values, block.properties, strict=True):
-        if found is None or name not in values or not same_value(values[name], block.values[name]):
+    for name, place in zip(block.values, block.properties, strict=True):
+        if place is None or name not in values or not same_value(values[name], block.values[name]):
             continue
-        top = found.top
+        top = place.top
         while (above := source.rfind("\n", 0, top - 1) + 1) >= block.start and _COMMENT.match(source, above, top):
             top = above
-        plain[name] = to_plain(source[top : found.bottom]).removesuffix("\n").split("\n")
+        plain[name] = to_plain(source[top : place.bottom]).removesuffix("\n").split("\n")
     return plain
 
 
-def _without(text: str, block: Block, found: Property) -> str:
-    _refuse_needed(block, found)
-    deeper = compile_pattern(rf"(?:[ ]{{{found.column + 1}}}[ \t]*#[^\n]*\n)*")
-    comments = deeper.match(text, found.bottom)
-    bottom = found.bottom if comments is None else comments.end()
-    before, behind = text[block.start : found.top], text[bottom : block.closing]
+def _without(text: str, block: Block, place: Property) -> str:
+    _refuse_needed(block, place)
+    deeper = compile_pattern(rf"(?:[ ]{{{place.column + 1}}}[ \t]*#[^\n]*\n)*")
+    comments = deeper.match(text, place.bottom)
+    bottom = place.bottom if comments is None else comments.end()
+    before, behind = text[block.start : place.top], text[bottom : block.closing]
     top, rest = text[: block.start], text[block.closing :]
     body = text[block.end :]
     if not before and behind in ("\n", "\r\n"):
@@ -221,38 +221,38 @@ def _without(text: str, block: Block, found: Property) -> str:
     else:
         below = parse_frontmatter(to_plain(body))
         results = [top + rest if below.end or below.problems else body]  # the body must not become frontmatter
-    wanted = {key: value for key, value in block.values.items() if key != found.name}
-    return _proven(text, block, results, wanted, found.name)
+    wanted = {key: value for key, value in block.values.items() if key != place.name}
+    return _proven(text, block, results, wanted, place.name)
 
 
-def _replaced(text: str, block: Block, found: Property, value: PropertyValue) -> str:
-    _refuse_needed(block, found)
-    results = (apply_replacements(text, edits) for edits in _ways(text, block, found, value))
-    return _proven(text, block, results, block.values | {found.name: value}, found.name)
+def _replaced(text: str, block: Block, place: Property, value: PropertyValue) -> str:
+    _refuse_needed(block, place)
+    results = (apply_replacements(text, edits) for edits in _ways(text, block, place, value))
+    return _proven(text, block, results, block.values | {place.name: value}, place.name)
 
 
-def _refuse_needed(block: Block, found: Property) -> None:
+def _refuse_needed(block: Block, place: Property) -> None:
     """Raise PropertyEditError if other properties refer to an anchor in this one."""
     for name, other in zip(block.values, block.properties, strict=True):
-        if other is not None and other is not found and (needed := found.anchors & other.aliases):
+        if other is not None and other is not place and (needed := place.anchors & other.aliases):
             anchor = min(needed)
             raise PropertyEditError(
-                f"line {found.line}: {found.name!r} holds &{anchor}, and {name!r} uses it as *{anchor}"
+                f"line {place.line}: {place.name!r} holds &{anchor}, and {name!r} uses it as *{anchor}"
             )
 
 
-def _ways(text: str, block: Block, found: Property, value: PropertyValue) -> Iterator[list[Replacement]]:
+def _ways(text: str, block: Block, place: Property, value: PropertyValue) -> Iterator[list[Replacement]]:
     """Yield the edits that may set a value; the one that keeps most of the old text comes first."""
-    old = block.values[found.name]
-    if isinstance(value, list) and isinstance(old, list) and value and found.items:
-        yield [_flow_items(found, old, value) if found.style == "[" else _block_items(text, found, old, value)]
-    quote = found.style if found.style in ("'", '"') else ""
+    old = block.values[place.name]
+    if isinstance(value, list) and isinstance(old, list) and value and place.items:
+        yield [_flow_items(place, old, value) if place.style == "[" else _block_items(text, place, old, value)]
+    quote = place.style if place.style in ("'", '"') else ""
     if isinstance(value, str) and "\n" in value:
-        yield _whole(text, found, *_written(value, quote, " " * found.column + _INDENT))
-    if isinstance(value, list) and value and (found.style != "[" or not found.items):  # every empty list is written []
-        yield _whole(text, found, *_written(value, quote, " " * found.column + _INDENT))
+        yield _whole(text, place, *_written(value, quote, " " * place.column + _INDENT))
+    if isinstance(value, list) and value and (place.style != "[" or not place.items):  # every empty list is written []
+        yield _whole(text, place, *_written(value, quote, " " * place.column + _INDENT))
     else:
-        yield _whole(text, found, "" if value is None else one_line(value, quote), [])
+        yield _whole(text, place, "" if value is None else one_line(value, quote), [])
 
 
 def _written(value: PropertyValue, quote: str, indent: str) -> tuple[str, list[str]]:
@@ -266,23 +266,23 @@ def _written(value: PropertyValue, quote: str, indent: str) -> tuple[str, list[s
     return one_line(value, quote), []
 
 
-def _whole(text: str, found: Property, head: str, tail: list[str]) -> list[Replacement]:
+def _whole(text: str, place: Property, head: str, tail: list[str]) -> list[Replacement]:
     """Return the edits that replace the whole old value; a comment behind it stays, behind ``head``."""
-    key_line = _line_end(text, found.colon)
+    key_line = _line_end(text, place.colon)
     ending = _ending_above(text, text.index("\n", key_line) + 1)
     below = "".join(ending + line for line in tail)
     gap_and_head = head and " " + head
-    if found.start > key_line:
-        top = text.rindex("\n", 0, found.start) + 1
+    if place.start > key_line:
+        top = text.rindex("\n", 0, place.start) + 1
         return [
-            Replacement(found.colon, found.colon, gap_and_head),
+            Replacement(place.colon, place.colon, gap_and_head),
             Replacement(key_line, key_line, below),
-            Replacement(top, found.bottom, ""),
+            Replacement(top, place.bottom, ""),
         ]
-    line = _line_end(text, found.end)
-    if head and found.start > found.colon:
-        return [Replacement(found.start, found.end, head), Replacement(line, line, below)]
-    return [Replacement(found.colon, found.end, gap_and_head), Replacement(line, line, below)]
+    line = _line_end(text, place.end)
+    if head and place.start > place.colon:
+        return [Replacement(place.start, place.end, head), Replacement(line, line, below)]
+    return [Replacement(place.colon, place.end, gap_and_head), Replacement(line, line, below)]
 
 
 def _line_end(text: str, offset: int) -> int:
@@ -298,17 +298,17 @@ def _ending_above(text: str, offset: int) -> str:
     return "\r\n" if text.endswith("\r\n", 0, offset) else "\n"
 
 
-def _quote(found: Property, old: list[PropertyValue]) -> str:
+def _quote(place: Property, old: list[PropertyValue]) -> str:
     """Return the quote around every text of a list; empty if they differ."""
-    styles = {item.style for item, value in zip(found.items, old, strict=True) if isinstance(value, str)}
+    styles = {item.style for item, value in zip(place.items, old, strict=True) if isinstance(value, str)}
     return min(styles) if styles in ({"'"}, {'"'}) else ""
 
 
-def _flow_items(found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> Replacement:
+def _flow_items(place: Property, old: list[PropertyValue], new: list[PropertyValue]) -> Replacement:
     head, tail = common_ends(old, new, same_value)
     first, behind = head, len(old) - tail  # of the old items that go
-    written = ", ".join(one_line(item, _quote(found, old), 1) for item in new[head : len(new) - tail])
-    items = found.items
+    written = ", ".join(one_line(item, _quote(place, old), 1) for item in new[head : len(new) - tail])
+    items = place.items
     if written and first < behind:
         return Replacement(items[first].start, items[behind - 1].end, written)
     if written and first:
@@ -320,15 +320,15 @@ def _flow_items(found: Property, old: list[PropertyValue], new: list[PropertyVal
     return Replacement(items[first - 1].end, items[-1].end, "")
 
 
-def _block_items(text: str, found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> Replacement:
+def _block_items(text: str, place: Property, old: list[PropertyValue], new: list[PropertyValue]) -> Replacement:
     head, tail = common_ends(old, new, same_value)
     first, behind = head, len(old) - tail
-    items = found.items
+    items = place.items
     mark = compile_pattern(r" *-[ \t]*").match(text, items[0].top)
     assert mark is not None
     # Keep the gap between dash and value, if the value is on the dash's line.
     dash = mark[0] if items[0].start == mark.end() and mark[0][-1] != "-" else mark[0].rstrip(" \t") + " "
-    lines = [dash + one_line(item, _quote(found, old)) for item in new[head : len(new) - tail]]
+    lines = [dash + one_line(item, _quote(place, old)) for item in new[head : len(new) - tail]]
     start = items[first].top if first < behind else items[first - 1].bottom if first else items[0].top
     end = items[behind - 1].bottom if first < behind else start
     ending = _ending_above(text, end if end > items[0].top else items[0].bottom)

@@ -74,17 +74,17 @@ class Block(NamedTuple):
         if name in self.values:
             return name
         folded = name.casefold()
-        found = [key for key in self.values if key.casefold() == folded]
-        if len(found) > 1:
-            raise PropertyEditError(f"{name!r} may be any of {', '.join(map(repr, found))}: write it as it is there")
-        return found[0] if found else None
+        names = [key for key in self.values if key.casefold() == folded]
+        if len(names) > 1:
+            raise PropertyEditError(f"{name!r} may be any of {', '.join(map(repr, names))}: write it as it is there")
+        return names[0] if names else None
 
     def property(self, name: str) -> Property:
         """Return a property by its name as it is written. Raises PropertyEditError if it cannot be edited safely."""
-        found = self.properties[list(self.values).index(name)]
-        if found is None:
+        place = self.properties[list(self.values).index(name)]
+        if place is None:
             raise PropertyEditError(f"{name!r} cannot be edited: its line does not begin with a plain or quoted name")
-        return found
+        return place
 
 
 def read_block(text: str) -> Block:

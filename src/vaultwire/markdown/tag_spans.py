@@ -108,10 +108,10 @@ def tag_spans(text: str) -> list[TagSpan]:
     frontmatter = parse_frontmatter(plain)
     tags = tags_property(plain, frontmatter)
     top = {each.name: each.tag for each in tags.elements if each.tag} if tags else {}
-    found = [(start, end, tag) for (start, end), tag in top.items()]
-    found += [(start, end, plain[start:end]) for start, end in _inline_tags(plain, frontmatter.end)]
+    spans = [(start, end, tag) for (start, end), tag in top.items()]
+    spans += [(start, end, plain[start:end]) for start, end in _inline_tags(plain, frontmatter.end)]
     offsets = FileOffsets(text, plain)
-    return [TagSpan(offsets.of(start), offsets.of(end), offsets.line(start), tag) for start, end, tag in found]
+    return [TagSpan(offsets.of(start), offsets.of(end), offsets.line(start), tag) for start, end, tag in spans]
 
 
 def check_tag(tag: str) -> str:

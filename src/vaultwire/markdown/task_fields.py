@@ -84,13 +84,13 @@ def first_fields(text: str) -> dict[str, str]:
     return values
 
 
-def _to_field(found: re.Match[str]) -> TaskField | None:
-    group = next(name for name in _VALUES if found[name] is not None)
-    start, value = found.start(group), found[group].rstrip()
-    name = _NAMES.get(group) or _SIGNS.get(found["sign"] or "")
+def _to_field(match: re.Match[str]) -> TaskField | None:
+    group = next(name for name in _VALUES if match[name] is not None)
+    start, value = match.start(group), match[group].rstrip()
+    name = _NAMES.get(group) or _SIGNS.get(match["sign"] or "")
     is_inline = name is None
     if name is None:
-        name = _KEYS[(found["key"] or found["round_key"]).lower()]
+        name = _KEYS[(match["key"] or match["round_key"]).lower()]
         if name in DATES:
             date = _DATE.match(value)
             if date is None:
@@ -100,9 +100,9 @@ def _to_field(found: re.Match[str]) -> TaskField | None:
             value = value.lower()
     end = start + len(value)
     # A rule ends with the spaces before the next field, which are not its own.
-    whole_end = end if group == "rule" else found.end()
+    whole_end = end if group == "rule" else match.end()
     shown = _PRIORITIES[value] if group == "priority" else value
-    return TaskField(name, shown, found.start(), whole_end, start, end, is_inline)
+    return TaskField(name, shown, match.start(), whole_end, start, end, is_inline)
 
 
 def with_date(text: str, name: str, day: str, *, inline: bool | None = None) -> str:

@@ -38,12 +38,12 @@ def places_of(old: Sequence[PropertyValue], new: Sequence[PropertyValue]) -> lis
     free = {number: old[number] for number in range(len(old)) if number not in kept}
 
     def match(key: Callable[[PropertyValue], str | None]) -> None:
-        found: dict[str | None, deque[int]] = {}
+        by_key: dict[str | None, deque[int]] = {}
         for place, item in free.items():
-            found.setdefault(key(item), deque()).append(place)
+            by_key.setdefault(key(item), deque()).append(place)
         for number, item in enumerate(new):
-            if places[number] is None and (wanted := key(item)) is not None and found.get(wanted):
-                places[number] = place = found[wanted].popleft()
+            if places[number] is None and (wanted := key(item)) is not None and by_key.get(wanted):
+                places[number] = place = by_key[wanted].popleft()
                 del free[place]
 
     match(_as_json)
@@ -348,10 +348,10 @@ class _Editor:
         if entry.key is None:
             return self._dash_row(entry, node), node.start[1] + 1
         row, column = entry.key.end
-        found = _COLON.match(self._lines[row], column)
-        if found is None:
+        colon = _COLON.match(self._lines[row], column)
+        if colon is None:
             raise NotEditedError(f"has a name with a question mark (?) on line {row + 1}, where the change belongs")
-        return row, found.end()
+        return row, colon.end()
 
     def _dash_row(self, entry: _Entry, node: YamlNode) -> int:
         return next(
@@ -435,7 +435,7 @@ def _leaves(node: YamlNode) -> Iterator[YamlNode]:
     """Yield the texts and aliases of a value."""
     waiting = [node]
     while waiting:
-        each = waiting.pop()
-        waiting += each.inner
-        if not each.inner and each.kind in ("ScalarEvent", "AliasEvent"):
-            yield each
+        inner = waiting.pop()
+        waiting += inner.inner
+        if not inner.inner and inner.kind in ("ScalarEvent", "AliasEvent"):
+            yield inner

@@ -106,10 +106,10 @@ def texts_in(node: YamlNode) -> Iterator[YamlNode]:
     """Yield the texts of a value, at any depth and in their order, without the names of maps."""
     waiting = [node]
     while waiting:
-        each = waiting.pop()
-        if each.kind == "ScalarEvent":
-            yield each
-        waiting += reversed(each.inner[1::2] if each.kind == "MappingStartEvent" else each.inner)
+        inner = waiting.pop()
+        if inner.kind == "ScalarEvent":
+            yield inner
+        waiting += reversed(inner.inner[1::2] if inner.kind == "MappingStartEvent" else inner.inner)
 
 
 class Scalar(NamedTuple):
@@ -266,10 +266,10 @@ def _in_lines(text: str, start: int, end: int, value: str, *, is_folded: bool) -
             breaks, was_deep = [], is_deep
         breaks.append(behind)
         offset = behind + 1
-    found = "".join([*said, "\n" * len(breaks)])
+    text_read = "".join([*said, "\n" * len(breaks)])
     places += [*breaks, end]
-    is_all = not found[len(value) :].strip("\n")
-    return found[: len(value)] if is_all else found, places[: len(value) + 1]
+    is_all = not text_read[len(value) :].strip("\n")
+    return text_read[: len(value)] if is_all else text_read, places[: len(value) + 1]
 
 
 def _indent(lines: list[str]) -> int:

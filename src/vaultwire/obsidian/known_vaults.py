@@ -117,13 +117,13 @@ class VaultSelectionError(Exception):
     """A text names no vault, or two vaults have one name; the message is one line for a person."""
 
 
-def select_vaults(given: Sequence[str]) -> dict[str, str]:
+def select_vaults(options: Sequence[str]) -> dict[str, str]:
     """Return the absolute paths of folders that can be listed, by the vaults' names.
 
     A vault without a name has its folder's name; a single vault has the name ``""``. Raises VaultSelectionError. Names that
     differ only in case are refused, because resources are found by name without regard to case.
     """
-    chosen = [_named_folder(one) for one in given]
+    chosen = [_named_folder(one) for one in options]
     if len(chosen) == 1:
         return dict(chosen)
     vaults: dict[str, str] = {}
@@ -148,13 +148,13 @@ def known_names(before: str) -> str:
     return before + ", ".join(names) if names else ""
 
 
-def _named_folder(given: str) -> tuple[str, str]:
+def _named_folder(option: str) -> tuple[str, str]:
     """Return a vault's name, "" for none, and its folder."""
-    name, equals, place = given.partition("=")
-    if not equals or os.path.isdir(os.path.expanduser(given)):
-        return "", _folder(given)
+    name, equals, place = option.partition("=")
+    if not equals or os.path.isdir(os.path.expanduser(option)):
+        return "", _folder(option)
     if name.startswith(("/", ".", "~")) or os.path.splitdrive(name)[0]:  # not a name, but a path that does not exist
-        return "", _folder(given)
+        return "", _folder(option)
     return _checked_name(name), _folder(place)
 
 
@@ -176,11 +176,11 @@ def _checked_name(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-def _folder(given: str) -> str:
+def _folder(text: str) -> str:
     """Return the absolute path of a folder that can be listed."""
-    if not given:
+    if not text:
         raise VaultSelectionError("which vault? Give --vault NAME=PATH with a folder of Markdown notes as PATH")
-    path = os.path.abspath(os.path.expanduser(given))
+    path = os.path.abspath(os.path.expanduser(text))
     try:
         with os.scandir(path):
             return path
@@ -192,11 +192,11 @@ def _folder(given: str) -> str:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise VaultSelectionError(f"cannot read the vault {path}: {reason}") from None
 
-    found = vaults_named(given)
-    if len(found) > 1:
+    folders = vaults_named(text)
+    if len(folders) > 1:
         raise VaultSelectionError(
-            f"Obsidian knows several vaults named {given!r}: give the path of one, {' or '.join(found)}"
+            f"Obsidian knows several vaults named {text!r}: give the path of one, {' or '.join(folders)}"
         )
-    if not found or found == [path]:
+    if not folders or folders == [path]:
         raise VaultSelectionError(f"no such vault: {path} does not exist" + known_names("; Obsidian knows "))
-    return _folder(found[0])
+    return _folder(folders[0])

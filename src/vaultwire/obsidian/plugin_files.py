@@ -62,7 +62,7 @@ def remove_plugin(vault: str) -> bool:
     Raises PluginFilesError.
     """
     folder = plugin_folder(vault)
-    found = False
+    was_there = False
     for name in reversed(_FILES):
         try:
             os.unlink(os.path.join(folder, name))
@@ -70,9 +70,9 @@ def remove_plugin(vault: str) -> bool:
             continue
         except OSError as error:
             raise PluginFilesError(f"cannot remove {os.path.join(folder, name)}: {error.strerror}") from None
-        found = True
+        was_there = True
     try:
         os.rmdir(folder)
     except OSError:  # it has other files, such as the plugin's data.json
-        return found
-    return found
+        return was_there
+    return was_there

@@ -14,9 +14,8 @@ from vaultwire.review.undoing import Undoing
 from vaultwire.vault.changes.change import DetailedChange, Move, Step, Write
 from vaultwire.vault.changes.rebasing import Rebased
 from vaultwire.vault.disk.contents import plain_text
-from vaultwire.vault.disk.paths import TRASH, lies_in
+from vaultwire.vault.disk.paths import TRASH, kind_of, lies_in, media_type_of
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.media_types import kind_of, media_type_of
 from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.vault import Vault
 

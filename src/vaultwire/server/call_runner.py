@@ -40,7 +40,7 @@ from vaultwire.vault.value_types import Confirmation
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.protocol.jsonrpc import Json, JsonObject
-    from vaultwire.server.results import Answer, Wording
+    from vaultwire.server.results import Answer, AnswerForm
     from vaultwire.toolkit.registry import AnyTool
     from vaultwire.vault.vault import Vault
 
@@ -68,21 +68,9 @@ def run_confirmed(
 ) -> Outcome[Any] | Failure:
     """Run a tool, ask the person what it wants confirmed, and return its outcome: that nothing was changed if they decline."""
     try:
-        return _run_confirmed(run, task, description, arguments)
-    except Held as held:
-        return _nothing_done(str(held), description, arguments)
-
-
-def _run_confirmed(
-    run: Callable[[Task], Outcome[Any] | Failure],
-    task: Task,
-    description: Mapping[str, Any],
-    arguments: Mapping[str, Any],
-) -> Outcome[Any] | Failure:
-    if not _can_show_forms(task.capabilities):
-        return run(task)  # the person agrees to calls in the client itself
-    task.agreed = set()
-    try:
+        if not _can_show_forms(task.capabilities):
+            return run(task)  # the person agrees to calls in the client itself
+        task.agreed = set()
         while True:
             try:
                 return run(task)
@@ -90,9 +78,11 @@ def _run_confirmed(
                 question = must_ask.question
             _ask_person(task, question)
             task.agreed.add(question.key)
+    except Held as held:
+        message = str(held)
     except _Declined as declined:
         message = f"{declined}. Nothing was changed. Do not try again unless the person asks for it."
-        return _nothing_done(message, description, arguments)
+    return _nothing_done(message, description, arguments)
 
 
 def _ask_person(task: Task, question: Confirmation) -> None:
@@ -232,7 +222,7 @@ def run_tool(
     description: dict[str, Any],
     arguments: JsonObject,
     vault: Vault,
-    wording: Wording,
+    form: AnswerForm,
     hint: str,
     task: Task,
 ) -> Answer:
@@ -253,10 +243,10 @@ def run_tool(
     if isinstance(outcome, Failure):
         message = outcome.message + (hint if outcome.code == FILE_NOT_FOUND else "")
         message += f"\n\n{news}" if news else ""
-        return wording.failure(outcome.code, message, outcome.details)
+        return form.failure(outcome.code, message, outcome.details)
     if news:
         outcome = _with_news(outcome, news)
-    return wording.result(outcome, description)
+    return form.result(outcome, description)
 
 
 def _with_news(outcome: Outcome[Any], news: str) -> Outcome[Any]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol.events import Exit
-from vaultwire.server.results import Outlet
+from vaultwire.server.results import FrameSink
 from vaultwire.server.workers import Workers, log_crash
 
 TYPE_CHECKING = False
@@ -69,8 +69,8 @@ def serve(
     connection.join()
 
 
-class _Connection(Workers, Outlet):
-    """One peer: its session, its reader, and the outlet of all its calls."""
+class _Connection(Workers, FrameSink):
+    """One peer: its session, its reader, and the sink of all its calls."""
 
     def __init__(
         self, stream: Stream, session: Session, handlers: Methods, on_ready: Callable[[], None] | None

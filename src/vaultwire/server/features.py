@@ -1,17 +1,17 @@
 """Server features other than tools: resources, prompts and completions, in the revision's shape. Loaded with the tools.
 
-``VaultFeatures`` answers for one vault. ``CombinedFeatures`` answers for several: one list of resources and one of prompts. A
-resource's URI names its vault. Our own prompts take the vault's name as an argument; prompts made of notes have it in their
-name. ``handlers`` has the names of the methods, and makes JSON-RPC errors of the VaultErrors raised here.
+Several vaults have one list of resources and one of prompts. A resource's URI names its vault. Our own prompts then take the
+vault's name as an argument; prompts made of notes have it in their name. ``handlers`` has the names of the methods, and makes
+JSON-RPC errors of the VaultErrors raised here.
 
 ``answer_if_allowed`` applies a policy's rules for tools. ``ResourceChanges`` tells subscribers which notes have changed.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from typing import Protocol
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import Revision
@@ -20,27 +20,24 @@ from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Subs
 from vaultwire.server.vaults import ARGUMENT, Vaults
 from vaultwire.toolkit.phrases import iso_time
 from vaultwire.tools.base_views import first_view, split_view, view_page
-from vaultwire.tools.prompts import (
+from vaultwire.tools.resources import (
     OURS,
     PROMPT_NOT_FOUND,
-    Argument,
-    Message,
-    Prompt,
-    fill_prompt,
-    find_prompt,
-    list_prompts,
-    plain_name,
-)
-from vaultwire.tools.resources import (
     TEMPLATE,
     VIEW_TEMPLATE,
+    Argument,
     Meaning,
+    Message,
+    Prompt,
     Resource,
     completions,
+    fill_prompt,
+    list_prompts,
     list_resources,
     meaning_of,
     names_view,
     path_of,
+    plain_name,
     ranked,
     read_resource,
     root_of,
@@ -51,9 +48,8 @@ from vaultwire.tools.resources import (
     view_uri_of,
 )
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES
-from vaultwire.vault.disk.paths import fold, is_base, lies_in, stem
+from vaultwire.vault.disk.paths import NOTE_TYPE, fold, is_base, lies_in, media_type_of, stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, Stopped, VaultError
-from vaultwire.vault.media_types import NOTE_TYPE, media_type_of
 from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, NoteStat, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -61,13 +57,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.toolkit.registry import Client
-
-
-class Features(Protocol):
-    """The features of one vault, or of several."""
-
-    def answer(self, method: str, params: JsonObject, revision: Revision, client: Client) -> JsonObject:
-        """Return the result of a request. Raises VaultError, ``Stopped``, and what only a bug raises."""
 
 
 RESOURCES_PER_PAGE = 100  # about 25 KB
@@ -82,12 +71,22 @@ _OF_VIEWS = (
 )
 
 
-class VaultFeatures:
-    """Resources, prompts and completions of one vault. ``prompts_folder`` is vault-relative, None for our own prompts only."""
+# Between a vault's name and a prompt's. Neither contains it: ``plain_name`` puts single underscores between words.
+_SEPARATOR = "__"
 
-    def __init__(self, vault: Vault, prompts_folder: str | None) -> None:
-        self._vault = vault
+
+class Features:
+    """Resources, prompts and completions of the vaults. ``prompts_folder`` is the same in each, None for none."""
+
+    def __init__(self, vaults: Vaults, prompts_folder: str | None) -> None:
+        self._vaults = vaults
         self._prompts_folder = prompts_folder
+        self._prefixes = _prefixes(vaults.names) if vaults.are_several else {}
+        choice = Argument(ARGUMENT, f"The vault; {vaults.names[0]} if left out", False, "text")
+        self._ours = {
+            prompt.name: prompt._replace(arguments=[*prompt.arguments, choice]) if vaults.are_several else prompt
+            for prompt in OURS
+        }
         self._table: dict[str, Callable[[JsonObject, Revision, Progress], JsonObject]] = {
             "resources/list": self._list_resources,
             "resources/templates/list": self._list_templates,
@@ -97,93 +96,170 @@ class VaultFeatures:
             "completion/complete": self._complete,
         }
 
-    def answer(self, method: str, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+    def answer(self, method: str, params: JsonObject, revision: Revision, client: Client) -> JsonObject:
         """Return the result of a request. Raises VaultError, ``Stopped``, and what only a bug raises."""
-        return self._table[method](params, revision, progress)
+        return self._table[method](params, revision, client)
+
+    def _chosen(self, arguments: Mapping[str, str]) -> str:
+        """Return the name of the vault that the arguments name, of the first if they name none. Raises VaultError."""
+        name = arguments.get(ARGUMENT, "").strip() if self._vaults.are_several else ""
+        return self._vaults.name(name) if name else self._vaults.names[0]
 
     # ------------------------------------------------------------------ resources
 
     def _list_resources(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+        """List one vault after the other, each from a new page. A cursor is a URI, so it names the vault."""
+        names = self._vaults.names
+        name = names[0]
         cursor = text_in(params, "cursor") if params.get("cursor") is not None else None
-        page = list_resources(self._vault, cursor, RESOURCES_PER_PAGE, progress)
+        if cursor is not None and self._vaults.are_several:
+            try:
+                name = self._vaults.name(vault_of(cursor) or "")
+            except VaultError:
+                raise VaultError(INVALID_ARGUMENTS, "cursor must be the nextCursor of an earlier answer") from None
+        vault = self._vaults.get(name)
+        page = list_resources(vault, cursor, RESOURCES_PER_PAGE, progress)
         listed: list[JsonObject] = []
         for file in page.files:
-            listed.append(self._to_listed(file, revision))
-            view = first_view(self._vault, file.path, progress) if is_base(file.path) else None
+            listed.append(_to_listed(vault, file, revision))
+            view = first_view(vault, file.path, progress) if is_base(file.path) else None
             if view is not None:
-                listed.append(self._to_listed_view(file, view, revision))
+                listed.append(_to_listed_view(vault, file, view, revision))
         result: JsonObject = {"resources": listed}
+        following = names.index(name) + 1
         if page.next_cursor is not None:
             result["nextCursor"] = page.next_cursor
+        elif following < len(names):
+            result["nextCursor"] = root_of(names[following])
         return result | caching(revision, CHANGING_TTL_MS)
 
-    def _to_listed(self, file: NoteStat, revision: Revision) -> JsonObject:
-        listed: JsonObject = {"uri": uri_of(self._vault, file.path), "name": file.path}
-        if revision.titles:
-            listed["title"] = stem(file.path)
-        mime_type = media_type_of(file.path)
-        if mime_type is not None:
-            listed["mimeType"] = mime_type
-        listed["size"] = file.size
-        if revision.titles:
-            listed["annotations"] = {"lastModified": iso_time(file.modified_ns)}
-        return listed
-
-    def _to_listed_view(self, base: NoteStat, view: str, revision: Revision) -> JsonObject:
-        """Return the entry of what a base shows first. Its size is not known before somebody reads it."""
-        listed: JsonObject = {"uri": view_uri_of(self._vault, base.path, view), "name": f"{base.path}#{view}"}
-        if revision.titles:
-            listed["title"] = f"{stem(base.path)}: {view}"
-        return {**listed, "description": "The rows of this view", "mimeType": NOTE_TYPE}
+    def _templates(self) -> tuple[str, str]:
+        """Return the URI templates of files and of views of bases."""
+        if self._vaults.are_several:
+            return TEMPLATE, VIEW_TEMPLATE
+        vault = self._vaults.get(self._vaults.names[0])
+        return template_of(vault), view_template_of(vault)
 
     def _list_templates(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
         refuse_cursor(params)
         description = 'A file of the vault by its path, such as "Folder/Note.md". The URI opens it in Obsidian too.'
-        return listed_templates(template_of(self._vault), view_template_of(self._vault), description, revision)
+        if self._vaults.are_several:
+            description = 'A file of a vault by the vault\'s name and its path there, such as "Folder/Note.md".'
+        of_files, of_views = self._templates()
+        file: JsonObject = {"uriTemplate": of_files, "name": "file", "description": description}
+        view: JsonObject = {"uriTemplate": of_views, "name": "view", "description": _OF_VIEWS, "mimeType": NOTE_TYPE}
+        if revision.titles:
+            file["title"], view["title"] = "Note or attachment", "View of a base"
+        return {"resourceTemplates": [file, view], **caching(revision, _TEMPLATES_TTL_MS)}
 
     def _read_resource(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
-        resource = read_resource(self._vault, text_in(params, "uri"), MAX_ATTACHMENT_BYTES, progress)
+        uri = text_in(params, "uri")
+        # A URI of another kind names no vault: the first refuses it.
+        vault = self._vaults.get(self._chosen({ARGUMENT: vault_of(uri) or ""}))
+        resource = read_resource(vault, uri, MAX_ATTACHMENT_BYTES, progress)
         return {"contents": [_to_contents(resource)], **caching(revision, CHANGING_TTL_MS)}
 
     # ------------------------------------------------------------------ prompts
 
     def _list_prompts(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
         refuse_cursor(params)
-        prompts = list_prompts(self._vault, self._prompts_folder, progress).values()
-        listed = [to_listed_prompt(prompt, revision) for prompt in prompts]
+        listed = [to_listed_prompt(prompt, revision) for prompt in self._all_prompts(progress)]
         return {"prompts": listed, **caching(revision, CHANGING_TTL_MS)}
 
     def _get_prompt(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
         name, arguments = prompt_in(params)
-        prompt = find_prompt(self._vault, self._prompts_folder, name, progress)
-        return to_filled(prompt, fill_prompt(self._vault, prompt, arguments, progress))
+        vault, prompt = self._find(name, arguments, progress)
+        messages = fill_prompt(self._vaults.get(vault), prompt, arguments, progress)
+        if self._vaults.are_several:  # otherwise the tools would look into the first vault
+            messages.append(f"This is about the vault {vault!r}: pass it to the tools as {ARGUMENT}.")
+        return to_filled(prompt, messages)
+
+    def _all_prompts(self, progress: Progress) -> list[Prompt]:
+        of_notes = [self._of_notes(vault, progress).values() for vault in self._vaults.names]
+        return [*self._ours.values(), *itertools.chain(*of_notes)]
+
+    def _of_notes(self, vault: str, progress: Progress) -> dict[str, Prompt]:
+        """Return the prompts made of a vault's notes by their names, which have the vault's where there are several."""
+        prompts = list_prompts(self._vaults.get(vault), self._prompts_folder, progress).values()
+        of_notes = [prompt for prompt in prompts if prompt.note is not None]
+        if self._vaults.are_several:
+            of_notes = [
+                prompt._replace(
+                    name=f"{self._prefixes[vault]}{_SEPARATOR}{prompt.name}", title=f"{prompt.title} ({vault})"
+                )
+                for prompt in of_notes
+            ]
+        return {prompt.name: prompt for prompt in of_notes}
+
+    def _find(self, name: str, arguments: Mapping[str, str], progress: Progress) -> tuple[str, Prompt]:
+        """Return the prompt of this name and the vault it is about. Raises VaultError (PROMPT_NOT_FOUND)."""
+        if name in self._ours:
+            return self._chosen(arguments), self._ours[name]
+        prefix = name.partition(_SEPARATOR)[0]
+        for vault in self._vaults.names:
+            if self._prefixes.get(vault, prefix) == prefix:
+                prompts = self._of_notes(vault, progress)
+                if name in prompts:
+                    return vault, prompts[name]
+        known = ", ".join(prompt.name for prompt in self._all_prompts(progress))
+        raise VaultError(PROMPT_NOT_FOUND, f"Unknown prompt: {name[:80]!r} (there are: {known})")
 
     # ------------------------------------------------------------------ completion
 
     def _complete(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
-        meanings = self._meanings(object_in(params, "ref"), progress)
-        name, value = argument_in(params, meanings)
-        return to_completed(completions(self._vault, meanings[name], value, progress, filled_in(params)))
-
-    def _meanings(self, reference: JsonObject, progress: Progress) -> dict[str, Meaning]:
-        """Return what each argument of the prompt or template means."""
+        reference = object_in(params, "ref")
+        arguments = filled_in(params)
+        meanings: dict[str, Meaning]
+        names_vault = self._vaults.are_several
         match reference.get("type"):
             case "ref/prompt":
-                prompt = find_prompt(self._vault, self._prompts_folder, text_in(reference, "name", "ref."), progress)
-                return {argument.name: argument.meaning for argument in prompt.arguments}
+                vault, prompt = self._find(text_in(reference, "name", "ref."), arguments, progress)
+                meanings = {argument.name: argument.meaning for argument in prompt.arguments}
+                names_vault = names_vault and prompt.note is None
             case "ref/resource":
-                return meanings_in(reference, template_of(self._vault), view_template_of(self._vault))
+                vault = self._chosen(arguments)
+                meanings = {ARGUMENT: "text"} if names_vault else {}
+                meanings |= meanings_in(reference, *self._templates())
             case _:
                 raise VaultError(INVALID_ARGUMENTS, "ref.type must be 'ref/prompt' or 'ref/resource'")
+        name, value = argument_in(params, meanings)
+        if names_vault and name == ARGUMENT:
+            return to_completed(ranked(self._vaults.names, value))
+        return to_completed(completions(self._vaults.get(vault), meanings[name], value, progress, arguments))
 
 
-def listed_templates(of_files: str, of_views: str, description: str, revision: Revision) -> JsonObject:
-    """Return the result of ``resources/templates/list``: a template of files and one of views of bases."""
-    file: JsonObject = {"uriTemplate": of_files, "name": "file", "description": description}
-    view: JsonObject = {"uriTemplate": of_views, "name": "view", "description": _OF_VIEWS, "mimeType": NOTE_TYPE}
+def _prefixes(vaults: tuple[str, ...]) -> dict[str, str]:
+    """Return the prefix of each vault's prompts. Vaults whose plain names are equal get numbers."""
+    prefixes: dict[str, str] = {}
+    for vault in vaults:
+        prefix = free = plain_name(vault) or "vault"
+        number = 1
+        while free in prefixes.values():
+            number += 1
+            free = f"{prefix}_{number}"
+        prefixes[vault] = free
+    return prefixes
+
+
+def _to_listed(vault: Vault, file: NoteStat, revision: Revision) -> JsonObject:
+    listed: JsonObject = {"uri": uri_of(vault, file.path), "name": file.path}
     if revision.titles:
-        file["title"], view["title"] = "Note or attachment", "View of a base"
-    return {"resourceTemplates": [file, view], **caching(revision, _TEMPLATES_TTL_MS)}
+        listed["title"] = stem(file.path)
+    mime_type = media_type_of(file.path)
+    if mime_type is not None:
+        listed["mimeType"] = mime_type
+    listed["size"] = file.size
+    if revision.titles:
+        listed["annotations"] = {"lastModified": iso_time(file.modified_ns)}
+    return listed
+
+
+def _to_listed_view(vault: Vault, base: NoteStat, view: str, revision: Revision) -> JsonObject:
+    """Return the entry of what a base shows first. Its size is not known before somebody reads it."""
+    listed: JsonObject = {"uri": view_uri_of(vault, base.path, view), "name": f"{base.path}#{view}"}
+    if revision.titles:
+        listed["title"] = f"{stem(base.path)}: {view}"
+    return {**listed, "description": "The rows of this view", "mimeType": NOTE_TYPE}
 
 
 def meanings_in(reference: JsonObject, of_files: str, of_views: str) -> dict[str, Meaning]:
@@ -293,154 +369,6 @@ def object_in(params: JsonObject, name: str) -> JsonObject:
 
 def _got(params: JsonObject, name: str) -> str:
     return jsonrpc.json_type(params[name]) if name in params else "nothing"
-
-
-# Between a vault's name and a prompt's. Neither contains it: ``plain_name`` puts single underscores between words.
-_SEPARATOR = "__"
-
-
-def make_features(vaults: Vaults, prompts_folder: str | None) -> Features:
-    """Return the features of the vaults, or of the only one."""
-    return (
-        CombinedFeatures(vaults, prompts_folder)
-        if vaults.are_several
-        else VaultFeatures(vaults.get(vaults.names[0]), prompts_folder)
-    )
-
-
-class CombinedFeatures:
-    """Resources, prompts and completions of several vaults. ``prompts_folder`` is the same in each, None for none."""
-
-    def __init__(self, vaults: Vaults, prompts_folder: str | None) -> None:
-        self._vaults = vaults
-        self._prompts_folder = prompts_folder
-        self._prefixes = _prefixes(vaults.names)
-        first = Argument(ARGUMENT, f"The vault; {vaults.names[0]} if left out", False, "text")
-        self._ours = {prompt.name: prompt._replace(arguments=[*prompt.arguments, first]) for prompt in OURS}
-        self._table: dict[str, Callable[[JsonObject, Revision, Progress], JsonObject]] = {
-            "resources/list": self._list_resources,
-            "resources/templates/list": self._list_templates,
-            "resources/read": self._read_resource,
-            "prompts/list": self._list_prompts,
-            "prompts/get": self._get_prompt,
-            "completion/complete": self._complete,
-        }
-
-    def answer(self, method: str, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
-        """Return the result of a request. Raises VaultError, ``Stopped``, and what only a bug raises."""
-        return self._table[method](params, revision, progress)
-
-    # ------------------------------------------------------------------ resources
-
-    def _list_resources(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
-        """List one vault after the other, each from a new page. A cursor is a URI, so it names the vault."""
-        names = self._vaults.names
-        cursor = text_in(params, "cursor") if params.get("cursor") is not None else root_of(names[0])
-        try:
-            name = self._vaults.name(vault_of(cursor) or "")
-        except VaultError:
-            raise VaultError(INVALID_ARGUMENTS, "cursor must be the nextCursor of an earlier answer") from None
-        page = self._features_of(name).answer("resources/list", {"cursor": cursor}, revision, progress)
-        following = names.index(name) + 1
-        if "nextCursor" not in page and following < len(names):
-            page["nextCursor"] = root_of(names[following])
-        return page
-
-    def _list_templates(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
-        refuse_cursor(params)
-        description = 'A file of a vault by the vault\'s name and its path there, such as "Folder/Note.md".'
-        return listed_templates(TEMPLATE, VIEW_TEMPLATE, description, revision)
-
-    def _read_resource(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
-        named = vault_of(text_in(params, "uri"))
-        # The first vault refuses a URI of another kind.
-        name = self._vaults.names[0] if named is None else self._vaults.name(named)
-        return self._features_of(name).answer("resources/read", params, revision, progress)
-
-    def _features_of(self, name: str) -> VaultFeatures:
-        return VaultFeatures(self._vaults.get(name), self._prompts_folder)
-
-    # ------------------------------------------------------------------ prompts
-
-    def _list_prompts(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
-        refuse_cursor(params)
-        prompts = [*self._ours.values()]
-        for name in self._vaults.names:
-            prompts += self._of_notes(name, progress).values()
-        listed = [to_listed_prompt(prompt, revision) for prompt in prompts]
-        return {"prompts": listed, **caching(revision, CHANGING_TTL_MS)}
-
-    def _get_prompt(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
-        name, arguments = prompt_in(params)
-        vault, prompt = self._find(name, arguments, progress)
-        messages = fill_prompt(self._vaults.get(vault), prompt, arguments, progress)
-        # Otherwise the tools would look into the first vault.
-        return to_filled(prompt, [*messages, f"This is about the vault {vault!r}: pass it to the tools as {ARGUMENT}."])
-
-    def _of_notes(self, vault: str, progress: Progress) -> dict[str, Prompt]:
-        """Return the prompts made of a vault's notes, by their names with the vault's."""
-        prompts = list_prompts(self._vaults.get(vault), self._prompts_folder, progress).values()
-        joined = [
-            prompt._replace(
-                name=f"{self._prefixes[vault]}{_SEPARATOR}{prompt.name}",
-                title=f"{prompt.title} ({vault})",
-            )
-            for prompt in prompts
-            if prompt.note is not None
-        ]
-        return {prompt.name: prompt for prompt in joined}
-
-    def _find(self, name: str, arguments: Mapping[str, str], progress: Progress) -> tuple[str, Prompt]:
-        """Return the prompt of this name and the vault it is about. Raises VaultError."""
-        if name in self._ours:
-            given = arguments.get(ARGUMENT, "").strip()
-            return self._vaults.name(given) if given else self._vaults.names[0], self._ours[name]
-        prefix = name.partition(_SEPARATOR)[0]
-        for vault in self._vaults.names:
-            if self._prefixes[vault] == prefix:
-                prompts = self._of_notes(vault, progress)
-                if name in prompts:
-                    return vault, prompts[name]
-        there = [*self._ours]
-        for vault in self._vaults.names:
-            there += self._of_notes(vault, progress)
-        raise VaultError(PROMPT_NOT_FOUND, f"Unknown prompt: {name[:80]!r} (there are: {', '.join(there)})")
-
-    # ------------------------------------------------------------------ completion
-
-    def _complete(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
-        reference = object_in(params, "ref")
-        given = filled_in(params)
-        meanings: dict[str, Meaning]
-        match reference.get("type"):
-            case "ref/prompt":
-                vault, prompt = self._find(text_in(reference, "name", "ref."), given, progress)
-                meanings = {argument.name: argument.meaning for argument in prompt.arguments}
-                names_vault = prompt.note is None
-            case "ref/resource":
-                meanings = {ARGUMENT: "text", **meanings_in(reference, TEMPLATE, VIEW_TEMPLATE)}
-                named = given.get(ARGUMENT, "")
-                vault = self._vaults.name(named) if named else self._vaults.names[0]
-                names_vault = True
-            case _:
-                raise VaultError(INVALID_ARGUMENTS, "ref.type must be 'ref/prompt' or 'ref/resource'")
-        name, value = argument_in(params, meanings)
-        if names_vault and name == ARGUMENT:
-            return to_completed(ranked(self._vaults.names, value))
-        return to_completed(completions(self._vaults.get(vault), meanings[name], value, progress, given))
-
-
-def _prefixes(vaults: tuple[str, ...]) -> dict[str, str]:
-    """Return the prefix of each vault's prompts. Vaults whose plain names are equal get numbers."""
-    prefixes: dict[str, str] = {}
-    for vault in vaults:
-        prefix = free = plain_name(vault) or "vault"
-        number = 1
-        while free in prefixes.values():
-            number += 1
-            free = f"{prefix}_{number}"
-        prefixes[vault] = free
-    return prefixes
 
 
 # ---------------------------------------------------------------------- under a policy

@@ -13,9 +13,9 @@ from vaultwire.server.results import (
     POLICY_DENIED,
     READING,
     TOOL_NOT_FOUND,
+    AnswerForm,
     Refusal,
     Result,
-    Wording,
     parse_call,
     to_listed,
     to_refusal,
@@ -23,7 +23,7 @@ from vaultwire.server.results import (
 from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Listening, Subscriptions, watch
 from vaultwire.server.vaults import Vaults
 from vaultwire.server.workers import Job
-from vaultwire.toolkit.catalog import MORE, former_name_hint, work_of
+from vaultwire.toolkit.catalog import MORE, PROFILES, former_name_hint, work_of
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.jsonrpc import JsonObject
-    from vaultwire.server.apps.views import Views
+    from vaultwire.server.apps import Views
     from vaultwire.server.features import Features
     from vaultwire.server.middleware import Middleware
     from vaultwire.server.results import Answer
@@ -78,12 +78,12 @@ class Handlers:
         *,
         subscriptions: Subscriptions | None = None,
         middleware: Middleware | None = None,
-        lists: Callable[..., bool] = lambda _, **__: True,
+        lists: Callable[..., bool] = lambda *_, **__: True,
         read_guide: Callable[[], str] = str,
     ) -> None:
         """``open_vault`` is called once, when a call first needs the vault; for named vaults it is a table of such functions.
 
-        ``prompts_folder`` is a folder in a vault. ``lists`` tells which tools are listed to every client (``Choice.lists``);
+        ``prompts_folder`` is a folder in a vault. ``lists`` tells which tools are listed to every client (``ToolSelection``);
         the others can be called, too. ``read_guide`` returns the head of the vault's own guide, quickly.
         """
         self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
@@ -172,15 +172,15 @@ class Handlers:
     def _all_features(self) -> Features:
         self.vaults.load()
         if self._features is None:  # two threads may make one each; they are equal
-            from vaultwire.server.features import make_features  # noqa: PLC0415 - loaded by now
+            from vaultwire.server.features import Features  # noqa: PLC0415 - loaded by now
 
-            self._features = make_features(self.vaults, self._prompts_folder)
+            self._features = Features(self.vaults, self._prompts_folder)
         return self._features
 
     def _views_for(self, request: Request, dialect: Dialect) -> Views | None:
         """Return the views inside clients, None for a client that did not declare that it shows them."""
         if request.capabilities.get("extensions"):
-            from vaultwire.server.apps.views import Views, has_apps  # noqa: PLC0415 - only for clients with extensions
+            from vaultwire.server.apps import Views, has_apps  # noqa: PLC0415 - only for clients with extensions
 
             if has_apps(request, dialect):
                 self._views = self._views or Views(self.vaults, self.describe, self._may_read_by)  # as above
@@ -197,7 +197,7 @@ class Handlers:
     def _listed(self, peer: Peer, dialect: Dialect) -> list[dict[str, Any]]:
         """Return the tools that ``tools/list`` shows to the client."""
         offered, known = self.offered(peer), self.toolset.descriptions
-        listed = [each for each in offered if self._lists(each, is_contract=dialect.is_contract)]
+        listed = [each for each in offered if self._lists(each, peer.name, is_contract=dialect.is_contract)]
         if len(listed) == len(offered):  # there are no more
             listed = [each for each in listed if each["name"] != MORE]
         return [each for each in listed if dialect.lists(each["name"], known)]
@@ -209,23 +209,23 @@ class Handlers:
     # ------------------------------------------------------------------ tools/list
 
     def _list_tools(self, request: Request, dialect: Dialect) -> Answer:
-        shown = self._listed(request.peer, dialect)
+        listed = self._listed(request.peer, dialect)
         cursor = request.params.get("cursor")
         start = 0
         if cursor is not None:
-            names = [description["name"] for description in shown]
+            names = [description["name"] for description in listed]
             if cursor not in names:
                 return Refusal(
                     jsonrpc.INVALID_PARAMS, "Invalid params: cursor must be the nextCursor of an earlier answer"
                 )
             start = names.index(cursor)
         end = start + TOOLS_PER_PAGE
-        tools = [to_listed(each, request.revision, dialect) for each in shown[start:end]]
-        self._name_unlisted(tools, request.peer, {each["name"] for each in shown})
+        tools = [to_listed(each, request.revision, dialect) for each in listed[start:end]]
+        self._name_unlisted(tools, request.peer, {each["name"] for each in listed})
         views = self._views_for(request, dialect)
-        result: JsonObject = {"tools": tools if views is None else views.listed(tools, shown[start:end])}
-        if end < len(shown):
-            result["nextCursor"] = shown[end]["name"]
+        result: JsonObject = {"tools": tools if views is None else views.listed(tools, listed[start:end])}
+        if end < len(listed):
+            result["nextCursor"] = listed[end]["name"]
         if request.revision.stateless:
             result |= {"ttlMs": _TOOLS_TTL_MS, "cacheScope": _TOOLS_CACHE_SCOPE}
         return Result(result)
@@ -255,7 +255,7 @@ class Handlers:
         description = self.toolset.describe(name) or self.describe(name)
         if description is None:
             return
-        from vaultwire.toolkit.lenient_reading import read_arguments  # noqa: PLC0415 - not needed before the first call
+        from vaultwire.toolkit.arguments import read_arguments  # noqa: PLC0415 - not needed before the first call
 
         read, _ = read_arguments(description["inputSchema"], arguments)
         request.params = {**request.params, "arguments": read}
@@ -267,16 +267,16 @@ class Handlers:
         """
         if known_name(str(request.params.get("name")), self.toolset.descriptions) != MORE:
             return
-        given = request.params.get("arguments")
-        wanted = given.get("tool") if isinstance(given, dict) else None
+        wrapped = request.params.get("arguments")
+        wanted = wrapped.get("tool") if isinstance(wrapped, dict) else None
         named = self.describe(wanted) if isinstance(wanted, str) else None
         peer = request.peer
         is_allowed = self._policy.allows({"readOnlyHint": True}, MORE, peer.name, peer.authority)
-        if given is None or named is None or named["name"] == MORE or not is_allowed:
+        if wrapped is None or named is None or named["name"] == MORE or named["listed"] in PROFILES or not is_allowed:
             return
-        inner = given.get("arguments") or {}
+        inner = wrapped.get("arguments") or {}
         if isinstance(inner, dict):
-            beside = {name: value for name, value in given.items() if name not in ("tool", "arguments")}
+            beside = {name: value for name, value in wrapped.items() if name not in ("tool", "arguments")}
             request.params = {**request.params, "name": named["name"], "arguments": {**beside, **inner}}
             self._read_arguments(request, dialect)
 
@@ -287,30 +287,29 @@ class Handlers:
         name, arguments = call
         description = self.toolset.describe(name) or self.describe(name)
         tool = None if description is None else description["name"]
-        wording = Wording(request.revision, dialect, tool, self.toolset.descriptions, arguments.get("path"))
+        form = AnswerForm(request.revision, dialect, tool, self.toolset.descriptions, arguments.get("path"))
         if description is None:
             known = ", ".join(dialect.list_name(other["name"]) for other in self._listed(request.peer, dialect))
             hint = former_name_hint(name.replace("-", "_"))
             message = f"Unknown tool: {name[:80]!r}{hint} (there are: {known})"
             if dialect.unknown_tool is None:
-                return wording.failure(TOOL_NOT_FOUND, message, {})
+                return form.failure(TOOL_NOT_FOUND, message, {})
             return Refusal(dialect.unknown_tool, message, {"errorCode": TOOL_NOT_FOUND})
-        if not self._policy.allows_everything:
-            peer = request.peer
-            refusal = self._policy.refusal(description["name"], description["annotations"], peer.name, peer.authority)
-            if refusal is not None:
-                return wording.failure(POLICY_DENIED, refusal, {})
+        peer = request.peer
+        refusal = self._policy.refusal(description["name"], description["annotations"], peer.name, peer.authority)
+        if refusal is not None:
+            return form.failure(POLICY_DENIED, refusal, {})
         for used in work_of(description["name"], arguments):
             if self.describe(used) is None or not self._may_read_by(used, request):
-                return wording.failure(POLICY_DENIED, f"This call does the work of {used}, which is not allowed.", {})
+                return form.failure(POLICY_DENIED, f"This call does the work of {used}, which is not allowed.", {})
         arguments = {**dialect.given.get(description["name"], {}), **arguments}
         try:
             if description["name"] in dialect.notes_only:
                 _check_is_note(arguments.get("path"))
             vault, arguments = self.vaults.pick(arguments)
         except VaultError as error:
-            return wording.failure(error.code, error.message, error.details)
-        return self._tool_job(request, description, vault, arguments, wording, self._views_for(request, dialect))
+            return form.failure(error.code, error.message, error.details)
+        return self._tool_job(request, description, vault, arguments, form, self._views_for(request, dialect))
 
     def _tool_job(
         self,
@@ -318,7 +317,7 @@ class Handlers:
         description: dict[str, Any],
         vault: str,
         arguments: JsonObject,
-        wording: Wording,
+        form: AnswerForm,
         views: Views | None,
     ) -> Job:
         """Return the call of a tool. ``vault`` is the vault's name; ``arguments`` are the tool's own."""
@@ -331,11 +330,11 @@ class Handlers:
             also = tuple(work_of(name, arguments))
             used = self.vaults.used_by(request.peer, vault, name, also, may_read_notes=may_read)
             hint = self.vaults.hint(vault)
-            wording.view = None if views is None else views.shown_by(description, vault, arguments, request)
-            return run_tool(self.toolset.tool(name), description, arguments, used, wording, hint, task)
+            form.view = None if views is None else views.shown_by(description, vault, arguments, request)
+            return run_tool(self.toolset.tool(name), description, arguments, used, form, hint, task)
 
         def give_up(code: str, message: str) -> Answer:
-            return wording.failure(code, message, {})
+            return form.failure(code, message, {})
 
         job = Job(
             name,

@@ -10,7 +10,7 @@ import time
 
 from vaultwire.protocol.dialects import known_name
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
-from vaultwire.server.results import Refusal, Result, Wording
+from vaultwire.server.results import AnswerForm, Refusal, Result
 from vaultwire.server.workers import Job
 from vaultwire.toolkit.catalog import names_of, work_of
 from vaultwire.trust.limits import Rates, TooOften
@@ -59,7 +59,7 @@ class Middleware:
         if request.method == "tools/call":
             given = request.params.get("name")
             tool = known_name(given, descriptions) if isinstance(given, str) else None
-            fail = Wording(request.revision, dialect, tool, descriptions).failure
+            fail = AnswerForm(request.revision, dialect, tool, descriptions).failure
         answer: Answer | Job | Listening | None = None
         if self._rates is not None:
             answer = self._check_rate(request, fail, tool, descriptions)

@@ -1,4 +1,4 @@
-"""Results and errors of methods, in the shape of the client's revision and dialect; and where their frames go (``Outlet``).
+"""Results and errors of methods, in the shape of the client's revision and dialect; and where their frames go (``FrameSink``).
 
 Pure: no I/O, no calls of tools.
 """
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     Answer: TypeAlias = Result | Refusal
 
 
-class Wording:
+class AnswerForm:
     """Makes the answer of one call, by its revision and dialect, with the time that it took."""
 
     __slots__ = ("_dialect", "_known", "_path", "_revision", "_started", "_tool", "view")
@@ -91,7 +91,11 @@ class Wording:
         result: JsonObject = {"content": [*map(_text, texts), *more]}
         if self._dialect.results == BARE:
             return Result(result | {"isError": False})
-        if self._dialect.structured and self._revision.tool_output and "outputSchema" in description:
+        if (
+            (self._dialect.structured or description.get("structured"))
+            and self._revision.tool_output
+            and "outputSchema" in description
+        ):
             result["structuredContent"] = data
         result["isError"] = False
         meta = result["_meta"] = self._meta()
@@ -175,6 +179,8 @@ def _to_lean(description: Mapping[str, Any], revision: Revision) -> JsonObject:
     lean: JsonObject = {"title": description["title"]} if revision.tool_output else {}
     lean["description"] = lean_text(description["description"])
     lean["inputSchema"] = lean_schema(description)
+    if revision.tool_output and description.get("structured"):
+        lean["outputSchema"] = description["outputSchema"]
     if revision.tool_annotations:
         lean["annotations"] = lean_hints(description["annotations"])
     return lean
@@ -193,7 +199,7 @@ def to_refusal(error: VaultError, request: Request) -> Refusal:
     return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {error.message}", data)
 
 
-class Outlet:
+class FrameSink:
     """Takes the frames of one exchange. It is called while the workers' lock is held: it must not wait for long."""
 
     __slots__ = ()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.protocol.session import Session
-    from vaultwire.server.results import Outlet
+    from vaultwire.server.results import FrameSink
 
 # What a client may subscribe to (2026-07-28, "Subscriptions"), and the notification for it.
 RESOURCE_LIST = "resourcesListChanged"
@@ -49,19 +49,19 @@ class Listening:
 class _Listener:
     """A subscriber. ``request`` is None for a connection of the handshake era."""
 
-    __slots__ = ("listening", "lock", "outlet", "request", "session")
+    __slots__ = ("listening", "lock", "request", "session", "sink")
 
     def __init__(
         self,
         lock: threading.Lock,
         session: Session,
-        outlet: Outlet,
+        sink: FrameSink,
         request: Request | None,
         listening: Listening | None,
     ) -> None:
         self.lock = lock
         self.session = session
-        self.outlet = outlet
+        self.sink = sink
         self.request = request
         self.listening = listening
 
@@ -105,28 +105,28 @@ class Subscriptions:
         return Listening(kinds, frozenset(uris if RESOURCE_UPDATES in offered else ()))
 
     def listen(
-        self, lock: threading.Lock, session: Session, outlet: Outlet, request: Request, listening: Listening
+        self, lock: threading.Lock, session: Session, sink: FrameSink, request: Request, listening: Listening
     ) -> None:
         """Acknowledge the request and keep it open. Holds the ``lock``, which orders what is sent."""
         request.params, request.capabilities = {}, {}  # it may stay open for days, and these are not needed again
         with self._lock:
-            self._listeners[request] = _Listener(lock, session, outlet, request, listening)
+            self._listeners[request] = _Listener(lock, session, sink, request, listening)
         honoured: JsonObject = dict.fromkeys(sorted(listening.kinds), True)
         if listening.uris:
             honoured[RESOURCE_UPDATES] = sorted(listening.uris)
-        outlet.send(session.tell("notifications/subscriptions/acknowledged", {"notifications": honoured}, request))
+        sink.send(session.tell("notifications/subscriptions/acknowledged", {"notifications": honoured}, request))
 
-    def attach(self, lock: threading.Lock, session: Session, outlet: Outlet) -> None:
+    def attach(self, lock: threading.Lock, session: Session, sink: FrameSink) -> None:
         """Serve a connection of the handshake era until ``end``."""
         with self._lock:
-            self._listeners[session] = _Listener(lock, session, outlet, None, None)
+            self._listeners[session] = _Listener(lock, session, sink, None, None)
 
     def end(self, subscriber: Request | Session) -> None:
         """End a subscription."""
         with self._lock:
             listener = self._listeners.pop(subscriber, None)
         if listener is not None:
-            listener.outlet.abandon()
+            listener.sink.abandon()
 
     def close(self) -> None:
         """End all subscriptions: answer the open requests."""
@@ -138,7 +138,7 @@ class Subscriptions:
             with listener.lock:
                 frame = listener.session.end_listening(listener.request)
                 if frame is not None:
-                    listener.outlet.answer(frame, None)
+                    listener.sink.answer(frame, None)
 
     def watched(self) -> set[str]:
         """Return the URIs that somebody subscribed to."""
@@ -158,7 +158,7 @@ class Subscriptions:
             ]
         for listener in listeners:
             with listener.lock:
-                listener.outlet.send(listener.session.tell(method, params, listener.request))
+                listener.sink.send(listener.session.tell(method, params, listener.request))
 
 
 def watch(request: Request, may_hear: Callable[[Peer, str], bool]) -> None:

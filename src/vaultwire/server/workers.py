@@ -1,8 +1,8 @@
 """The workers: they run the calls of every door, watch their deadlines and send their answers. They read no requests.
 
 Reading calls run side by side. Calls that change a vault run on one thread of that vault: one by one, each client's in the
-order in which they came. A watchdog answers for calls that pass their deadline. An ``Outlet`` takes the answers; the doors
-read the requests (``dispatcher``, ``http.mcp_endpoint``). Threads are started here and in ``dispatcher``.
+order in which they came. A watchdog answers for calls that pass their deadline. A ``FrameSink`` takes the answers; the doors
+read the requests (``dispatcher``, ``mcp_endpoint``). Threads are started here and in ``dispatcher``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Event, Question
     from vaultwire.protocol.jsonrpc import Json, JsonObject
     from vaultwire.protocol.session import Session
-    from vaultwire.server.results import Answer, Outlet
+    from vaultwire.server.results import Answer, FrameSink
     from vaultwire.server.subscriptions import Subscriptions
     from vaultwire.toolkit.registry import Ask
     from vaultwire.vault.value_types import Confirmation
@@ -90,16 +90,30 @@ class Task:
     """One job for one client. The job knows it as a ``Client``."""
 
     __slots__ = (
-        "_done", "agreed", "answers", "deadline", "doing", "has_started", "id", "is_abandoned", "job", "outlet", "queue",
-        "request", "session", "stopped", "woken", "workers",
+        "_done",
+        "agreed",
+        "answers",
+        "deadline",
+        "doing",
+        "has_started",
+        "id",
+        "is_abandoned",
+        "job",
+        "queue",
+        "request",
+        "session",
+        "sink",
+        "stopped",
+        "woken",
+        "workers",
     )  # fmt: skip
 
-    def __init__(self, workers: Workers, session: Session, request: Request, job: Job, outlet: Outlet) -> None:
+    def __init__(self, workers: Workers, session: Session, request: Request, job: Job, sink: FrameSink) -> None:
         self.workers = workers
         self.session = session
         self.request = request
         self.job = job
-        self.outlet = outlet
+        self.sink = sink
         self.queue: WorkQueue  # the one it was put into
         self.has_started = False
         self.is_abandoned = False  # its deadline passed while it ran: its thread may never come back
@@ -117,7 +131,7 @@ class Task:
     @property
     def capabilities(self) -> Mapping[str, Any]:
         """The capabilities that the client declared, none where it cannot be asked."""
-        return self.request.capabilities if self.outlet.can_ask or self.answers is not None else {}
+        return self.request.capabilities if self.sink.can_ask or self.answers is not None else {}
 
     @property
     def asks_person(self) -> bool:
@@ -161,7 +175,7 @@ class Task:
         """Have the client fetch the rest of the answer later, where door and revision can do that."""
         with self.workers.lock:
             if not self.stopped:
-                self.outlet.hang_up()
+                self.sink.hang_up()
 
     def ask(self, questions: Mapping[str, Ask]) -> dict[str, JsonObject]:
         """Return the client's answers: those of earlier rounds, else ask and wait.
@@ -193,7 +207,7 @@ class Task:
                 self._send(frame)
         self.queue.replace_thread(self)
         try:
-            while not self.stopped and self.outlet.can_ask and not all(map(_is_answered, sent.values())):
+            while not self.stopped and self.sink.can_ask and not all(map(_is_answered, sent.values())):
                 if not woken.wait(until - time.monotonic()):
                     break
                 woken.clear()
@@ -217,7 +231,7 @@ class Task:
 
     def _send(self, frame: bytes | None) -> None:
         if frame is not None and not self.stopped:
-            self.outlet.send(frame)
+            self.sink.send(frame)
 
 
 def client_of(task: Task) -> Hashable:
@@ -394,14 +408,14 @@ class Workers:
         # long as the network does.
         self.read_queue = WorkQueue(self.run, READERS + 1, READERS, client_of)
 
-    def act(self, event: Event, session: Session, outlet: Outlet) -> None:
+    def act(self, event: Event, session: Session, sink: FrameSink) -> None:
         """Do what the event asks for, or put it into a queue."""
         match event:
             case Request():
-                self._call(event, session, outlet)
+                self._call(event, session, sink)
             case Send(frame, code):
                 with self.lock:
-                    outlet.answer(frame, code)
+                    sink.answer(frame, code)
             case Cancel(request):
                 with self.lock:
                     self._cancel(request)
@@ -421,11 +435,11 @@ class Workers:
         task = self._tasks.get(request)
         if task is not None:
             task.stop()
-            task.outlet.abandon()
+            task.sink.abandon()
         else:
             self.handlers.subscriptions.end(request)
 
-    def _call(self, request: Request, session: Session, outlet: Outlet) -> None:
+    def _call(self, request: Request, session: Session, sink: FrameSink) -> None:
         try:
             answer = self.handlers.handle(request, session.dialect)
         except Exception:  # noqa: BLE001 - the client must get an answer in any case
@@ -434,15 +448,15 @@ class Workers:
         if not isinstance(answer, Job):
             with self.lock:
                 if isinstance(answer, Listening):
-                    self.handlers.subscriptions.listen(self.lock, session, outlet, request, answer)
+                    self.handlers.subscriptions.listen(self.lock, session, sink, request, answer)
                 else:
-                    self._answer(session, request, answer, outlet)
+                    self._answer(session, request, answer, sink)
             return
-        task = Task(self, session, request, answer, outlet)
+        task = Task(self, session, request, answer, sink)
         with self.lock:
             if self._is_too_much(task):
                 message = "The server works on too many calls at once; try again when some are done."
-                self._answer(session, request, answer.give_up(BUSY, message), outlet)
+                self._answer(session, request, answer.give_up(BUSY, message), sink)
                 return
             self._tasks[request] = task
             self.watch(task)
@@ -487,9 +501,9 @@ class Workers:
             if task.session.log_level(task.request) is not None:
                 self._log(task, answer)
             try:
-                self._answer(task.session, task.request, answer, task.outlet)
+                self._answer(task.session, task.request, answer, task.sink)
             except (TypeError, ValueError):  # not JSON; nothing went out
-                self._answer(task.session, task.request, self._crashed(task), task.outlet)
+                self._answer(task.session, task.request, self._crashed(task), task.sink)
 
     def _crashed(self, task: Task) -> Answer:
         """Log the exception that is being handled and return the answer for the client."""
@@ -552,11 +566,11 @@ class Workers:
         unsure = " It may still have happened: read the note to see." if job.changes_vault else ""
         doing = f" It was here: {task.doing}." if task.doing else ""
         message = f"{job.name} took longer than {job.seconds:g} seconds and was stopped.{doing}{unsure}"
-        self._answer(task.session, task.request, job.give_up(TIMEOUT, message), task.outlet)
+        self._answer(task.session, task.request, job.give_up(TIMEOUT, message), task.sink)
 
     # ------------------------------------------------------------------ out (all hold the lock)
 
-    def _answer(self, session: Session, request: Request, answer: Answer, outlet: Outlet) -> None:
+    def _answer(self, session: Session, request: Request, answer: Answer, sink: FrameSink) -> None:
         code: int | None = None
         if isinstance(answer, Result):
             frame = session.reply(request, answer.value)
@@ -564,7 +578,7 @@ class Workers:
             code = answer.code
             frame = session.refuse(request, code, answer.message, answer.data)
         if frame is not None:
-            outlet.answer(frame, code)
+            sink.answer(frame, code)
 
     def _log(self, task: Task, answer: Answer) -> None:
         """Send the result of the call as a log message, if the client asked for those."""
@@ -572,7 +586,7 @@ class Workers:
         level = "warning" if failed else "debug"
         frame = task.session.log(task.request, level, "vaultwire.tools", {"tool": task.job.name, "failed": failed})
         if frame is not None:
-            task.outlet.send(frame)
+            task.sink.send(frame)
 
 
 def log_crash(what: str, id: bytes = b"") -> None:  # noqa: A002, ARG001 - calls of a duplex connection have none

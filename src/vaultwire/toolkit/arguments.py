@@ -2,7 +2,6 @@
 
 It knows exactly the JSON Schema keywords that ``toolkit.schema`` writes. A test compares it with the ``jsonschema`` library on
 random arguments. That library takes 150 ms to import, which the first call of every session would wait for.
-``lenient_reading`` reads what does not pass.
 """
 
 from __future__ import annotations
@@ -11,14 +10,16 @@ import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable
-    from typing import Any
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+    from typing import Any, TypeAlias
+
+    Schema: TypeAlias = dict[str, Any]
 
 
 # ---------------------------------------------------------------------- other names of arguments
 #
 # What models call them that know another server or program. A tool lists an argument by one name, and its schema knows no
-# other. ``lenient_reading`` takes one of these names where the tool has exactly one argument that it can mean. What a name
+# other. ``read_arguments`` takes one of these names where the tool has exactly one argument that it can mean. What a name
 # means never depends on the value.
 
 _NEW_NAMES = ("new_path", "new_name", "destination", "destination_path", "dest", "target", "target_path", "new")
@@ -222,13 +223,13 @@ def _check_object(
     return checked
 
 
-def _hint(name: str, properties: Collection[str], given: Container[str]) -> str:
+def _hint(name: str, properties: Collection[str], args: Container[str]) -> str:
     """Return words about which argument may be meant by a name that is none; empty if nobody can tell."""
     meant = meanings(name, properties)
     if len(meant) == 1:
-        return f"; it means {meant[0]!r}, which is given, too" if meant[0] in given else f"; did you mean {meant[0]!r}?"
+        return f"; it means {meant[0]!r}, which is given, too" if meant[0] in args else f"; did you mean {meant[0]!r}?"
     near = nearest(name, properties)
-    return "" if near is None or near in given else f"; did you mean {near!r}?"
+    return "" if near is None or near in args else f"; did you mean {near!r}?"
 
 
 def _check(name: str, schema: dict[str, Any], value: Any, problems: list[str]) -> Any:
@@ -330,10 +331,8 @@ def _range(schema: dict[str, Any], least: str, most: str, both: str, one: str) -
 def _shown(value: Any) -> str:
     """Return the value in words, shortened, so that the caller recognises it."""
     match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
+        case None | bool():
+            return json.dumps(value)
         case list():
             return f"a list of {len(value)}"
         case dict():
@@ -347,8 +346,6 @@ def _shown(value: Any) -> str:
 
 # ---------------------------------------------------------------------- examples, for errors
 
-# A text that is longer is not repeated.
-_LONGEST_SHOWN = 60
 # In a docstring, what stands before the arguments of a whole call. It is for tools of which the schema does not say enough.
 _EXAMPLE = "Example: "
 # Arguments that are kept beside those of such an example: they go with all others, and say what must not be lost.
@@ -384,7 +381,7 @@ _TEXTS = {
 }
 
 
-def example_of(schema: dict[str, Any], given: dict[str, Any], description: str = "") -> dict[str, Any]:
+def example_of(schema: dict[str, Any], passed: dict[str, Any], description: str = "") -> dict[str, Any]:
     """Return arguments that the schema accepts: those that are needed and those that were given, short.
 
     If the tool's ``description`` has an example, its arguments are shown, and nothing is added that may not go with them.
@@ -392,17 +389,17 @@ def example_of(schema: dict[str, Any], given: dict[str, Any], description: str =
     properties: dict[str, Any] = schema["properties"]
     said = _said(description)
     if said:
-        kept = [name for name in _KEPT if name in given and (name != "if_match" or {"path", "paths"} & said.keys())]
-        shown = [name for name in properties if name in said or name in kept]
-        return {name: _given_or(said.get(name), name, properties[name], given) for name in shown}
-    shown = [name for name in properties if name in schema["required"] or name in given]
-    if set(shown) <= {*schema["required"], *_KEPT}:  # what to do may be in a list that the schema does not require
-        shown += [
+        kept = [name for name in _KEPT if name in passed and (name != "if_match" or {"path", "paths"} & said.keys())]
+        listed = [name for name in properties if name in said or name in kept]
+        return {name: _given_or(said.get(name), name, properties[name], passed) for name in listed}
+    listed = [name for name in properties if name in schema["required"] or name in passed]
+    if set(listed) <= {*schema["required"], *_KEPT}:  # what to do may be in a list that the schema does not require
+        listed += [
             name
             for name, inner in properties.items()
-            if name not in shown and inner.get("items", {}).get("type") == "object"
+            if name not in listed and inner.get("items", {}).get("type") == "object"
         ]
-    return {name: _given_or(None, name, properties[name], given) for name in shown}
+    return {name: _given_or(None, name, properties[name], passed) for name in listed}
 
 
 def _said(description: str) -> dict[str, Any]:
@@ -411,17 +408,17 @@ def _said(description: str) -> dict[str, Any]:
     return json.JSONDecoder().raw_decode(example)[0] if example else {}
 
 
-def _given_or(said: Any, name: str, schema: dict[str, Any], given: dict[str, Any]) -> Any:
+def _given_or(said: Any, name: str, schema: dict[str, Any], passed: dict[str, Any]) -> Any:
     """Return the value that was given, if it is right and short; else the one of the docstring or one of our own."""
-    if name in given and _is_short(given[name]) and not check_value(schema, given[name]):
-        return given[name]
+    if name in passed and _is_short(passed[name]) and not check_value(schema, passed[name]):
+        return passed[name]
     return _example(name, schema) if said is None else said
 
 
 def _is_short(value: Any) -> bool:
     if isinstance(value, list):
         return len(value) == 1 and _is_short(value[0])
-    return len(value) <= _LONGEST_SHOWN if isinstance(value, str) else isinstance(value, int)
+    return len(value) <= _MAX_SHOWN if isinstance(value, str) else isinstance(value, int)
 
 
 def _example(name: str, schema: dict[str, Any]) -> Any:
@@ -442,3 +439,262 @@ def _example(name: str, schema: dict[str, Any]) -> Any:
         return schema.get("default", schema["enum"][0])
     text = _TEXTS.get(name) or schema.get("default") or "text"
     return text[: schema.get("maxLength")].ljust(schema.get("minLength", 0), ".")
+
+
+# The lenient reading of arguments: where the strict check fails, what can mean only one thing is read as this.
+#
+# Clients' models send a number as text, one value for a list, a list as JSON in a text, an object for a list of pairs, or an
+# argument by another name. The schema stays strict, and what passes it is never touched. Each value is read alone: it is taken
+# where exactly one of its readings passes the strict check, and otherwise left as it came, for the check to tell what is wrong.
+# Nothing that was given is dropped, except null for an argument that may be left out.
+
+# Marks an argument that an HTTP header repeats (2026-07-28). The header was compared with what the client sent, and programs
+# on the way decide by it: under another name, or in JSON within a text, the argument would pass without it.
+_IN_HEADERS = "x-mcp-header"
+# JSON in a text is read up to these bounds, which are above those of any real call: a value needs more memory than its text.
+_LONGEST_JSON = 1_000_000
+_MOST_VALUES = 50_000
+# The items of a longer list, or members of a larger object, are not read one by one: this runs where messages are received.
+_MOST_ITEMS = 200
+_MOST_MEMBERS = 50
+# An item that is given without its list says at least so much: what it is about, and what is to be done.
+_LEAST_MEMBERS = 2
+_LARGEST_NUMBER = 10**18
+_BOOLEANS = {"true": True, "false": False}
+# The members of an object that names something and gives its value; a list of these is also written as one object.
+_NAME, _VALUE, _VALUES = "name", "value", "values"
+# Conditions on properties, such as "status=done"; also written as an object of names and values.
+_CONDITIONS = "properties"
+_SIGNS = frozenset('!=<>"')
+
+
+def read_arguments(
+    schema: Schema, arguments: dict[str, Any], untold: Collection[str] = ()
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the arguments as their schema wants them, and the problems found; no problem means that they fit.
+
+    What fits strictly is returned as ``check_arguments`` returns it. With problems, the arguments are read as far as they go.
+    """
+    checked, problems = check_arguments(schema, arguments, untold)
+    if not problems or _IN_HEADERS in str(schema):
+        return checked, problems
+    read = _read_object(schema, arguments)
+    checked, problems = check_arguments(schema, read, untold)
+    return (read if problems else checked), problems
+
+
+def _read_object(schema: Schema, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with its members read, under their real names where these are clear."""
+    if len(arguments) > _MOST_MEMBERS or schema.get("additionalProperties") is True:
+        return arguments
+    properties: dict[str, Schema] = schema["properties"]
+    optional = properties.keys() - schema["required"]
+    arguments = {name: value for name, value in arguments.items() if value is not None or name not in optional}
+    names = _real_names(properties, arguments)
+    read: dict[str, Any] = {}
+    for member, value in arguments.items():
+        name = names.get(member, member)
+        if name not in properties:
+            read[name] = value
+        elif value is not None or name not in optional:
+            if name == "paths" and is_one(member, value):
+                value = [value]  # noqa: PLW2901 - a path may have a comma, and "path" is one
+            if name == _CONDITIONS and isinstance(value, dict) and _items_of(properties[name])["type"] == "string":
+                value = _conditions(value)  # noqa: PLW2901
+            read[name] = _read(properties[name], value, is_value=name in (_VALUE, _VALUES))
+    if "replace" in properties.get("action", {}).get("enum", ()) and "action" not in read and is_replacing(names):
+        read["action"] = "replace"
+    return _with_spread_item(properties, read)
+
+
+def _real_names(properties: Mapping[str, Schema], arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return the real name of each member that is given by another one, where it can be one only, and only this member."""
+    real: dict[str, str] = {}
+    for member in arguments:
+        if member not in properties and len(meant := meanings(member, properties)) == 1 and meant[0] not in arguments:
+            real[member] = meant[0]
+    # "path" beside "name" is the one of "paths": the name is that of something else.
+    real = {member: name for member, name in real.items() if member == name[:-1] or name[:-1] not in real}
+    taken = list(real.values())
+    return {member: name for member, name in real.items() if taken.count(name) == 1}
+
+
+def _with_spread_item(properties: Mapping[str, Schema], read: dict[str, Any]) -> dict[str, Any]:
+    """Return the members with those of one item put into its list: the item was given without the list around it."""
+    unknown = {name: value for name, value in read.items() if name not in properties}
+    lists = [name for name, schema in properties.items() if _items_of(schema)["type"] == "object"]
+    if len(unknown) < _LEAST_MEMBERS or len(lists) != 1 or lists[0] in read:
+        return read
+    schema = properties[lists[0]]
+    item = _read_object(schema["items"], unknown)
+    if not _passes(schema, [item]):
+        return read
+    return {**{name: value for name, value in read.items() if name in properties}, lists[0]: [item]}
+
+
+def _read(schema: Schema, value: Any, *, is_value: bool = False) -> Any:
+    """Return the only reading of a value that fits; the value itself if it fits, or if there is none or more than one."""
+    if _passes(schema, value):
+        return value
+    if schema["type"] == "object" and isinstance(value, dict):
+        return _read_object(schema, value)
+    if schema["type"] == "array" and isinstance(value, list):
+        is_long = len(value) > schema.get("maxItems", _MOST_ITEMS)
+        return value if is_long else _read_items(schema["items"], value, is_value=is_value)
+    readings: list[Any] = []
+    for reading in _readings(schema, value, is_value=is_value):
+        if reading not in readings and _passes(schema, reading):
+            readings.append(reading)
+    return readings[0] if len(readings) == 1 else value
+
+
+def _read_items(schema: Schema, values: list[Any], *, is_value: bool) -> list[Any]:
+    read: list[Any] = []
+    for value in values:
+        item = _read(schema, value, is_value=is_value)
+        pairs = [] if _is_pair(schema, value) else _pairs(schema, value)
+        if pairs and all(_passes(schema, pair) for pair in pairs):
+            read += [value] if _passes(schema, item) else pairs  # if it can be both, it is left as it came
+        else:
+            read.append(item)
+    return read
+
+
+def _readings(schema: Schema, value: Any, *, is_value: bool) -> Iterator[Any]:
+    """Yield what a value of another type can mean."""
+    match schema["type"]:
+        case "integer" if isinstance(value, str):
+            yield _parse_json(value)
+        case "boolean" if isinstance(value, str):
+            yield _BOOLEANS.get(value.strip().casefold())
+        case "string":
+            yield from _texts(schema, value, is_value=is_value)
+        case "object" if isinstance(value, str):
+            if isinstance(parsed := _parse_json(value), dict):
+                yield _read_object(schema, parsed)
+        case "array":
+            yield from _lists(schema["items"], value, is_value=is_value)
+
+
+def _texts(schema: Schema, value: Any, *, is_value: bool) -> Iterator[str]:
+    if "enum" in schema:
+        if isinstance(value, str):
+            yield from chosen(value, schema["enum"])
+    # As a property's value true and 1.5 are what they are as text. Elsewhere they are a mistake: 1.10 came as 1.1.
+    elif is_value or (isinstance(value, int) and not isinstance(value, bool)):
+        text = _spell(value)
+        if text is not None:
+            yield text
+
+
+def _lists(item: Schema, value: Any, *, is_value: bool) -> Iterator[list[Any]]:
+    if isinstance(value, str):
+        parsed = _parse_json(value)
+        if isinstance(parsed, list):
+            yield parsed if len(parsed) > _MOST_ITEMS else _read_items(item, parsed, is_value=is_value)
+        elif isinstance(parsed, dict):
+            yield from _lists(item, parsed, is_value=is_value)
+        elif not isinstance(parsed, str) and "," not in value and "\n" not in value:  # these can be several values
+            yield [_read(item, value)]
+    elif isinstance(value, dict):
+        one = _read(item, value)
+        yield [one]
+        # An object of a name and a value may be one pair, or a list of two. It is no list if as a pair it is only wrong.
+        if (pairs := _pairs(item, value)) and (_passes(item, one) or not _is_pair(item, value)):
+            yield pairs
+    elif value is not None:
+        yield [_read(item, value, is_value=is_value)]
+
+
+def _pairs(item: Schema, value: Any) -> list[Any]:
+    """Return an object as a list of objects of name and value; empty if it is not one, or if these are no such objects.
+
+    A text of JSON is a text, also where it looks like a number.
+    """
+    members = item.get("properties", {})
+    if item.get("required") != [_NAME] or _VALUE not in members or not isinstance(value, dict):
+        return []
+    if len(value) > _MOST_ITEMS:
+        return []
+    pairs: list[Any] = []
+    text_type = {"type": "text"} if "text" in members.get("type", {}).get("enum", ()) else {}
+    for name, condition in value.items():
+        own = condition if isinstance(condition, list) else [condition]
+        typed = text_type if any(isinstance(each, str) for each in own) else {}
+        texts = [_spell(each) for each in condition] if isinstance(condition, list) else []
+        if isinstance(condition, list) and _VALUES in members and None not in texts:
+            pairs.append({_NAME: name, _VALUES: texts, **typed})
+        elif condition is None:
+            pairs.append({_NAME: name})
+        elif (text := _spell(condition)) is not None:
+            pairs.append({_NAME: name, _VALUE: text, **typed})
+        else:
+            return []
+    return pairs
+
+
+def _conditions(tree: dict[str, Any]) -> Any:
+    """Return an object of names and values as conditions: "status=done"; a value may begin with a sign of its own, ">=4"."""
+    conditions: list[str] = []
+    for name, value in tree.items():
+        text = "" if value is None else _spell(value)
+        if text is None or not _SIGNS.isdisjoint(name):
+            return tree
+        bare = text.lstrip("!=<>")
+        if not _SIGNS.isdisjoint(bare):
+            return tree
+        conditions.append(f"{name}{text}" if bare != text else f"{name}={text}")
+    return conditions
+
+
+def _is_pair(item: Schema, value: Any) -> bool:
+    """Tell whether an object has what a pair has, under whichever names: a name, and a value."""
+    if not isinstance(value, dict) or len(value) > _MOST_MEMBERS:
+        return False
+    members = item.get("properties", {})
+    names = {*value, *_real_names(members, value).values()}
+    return _NAME in names and not names.isdisjoint((_VALUE, _VALUES))
+
+
+def _spell(value: Any) -> str | None:
+    """Return a text, number or boolean as text; None for others, and for numbers that have several spellings."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return str(value).lower()
+        case int() if abs(value) < _LARGEST_NUMBER:
+            return str(value)
+        case float() if (text := repr(value)).replace(".", "").removeprefix("-").isdigit():
+            return text.removesuffix(".0")
+    return None
+
+
+def _passes(schema: Schema, value: Any) -> bool:
+    return not check_value(schema, value)
+
+
+def _items_of(schema: Schema) -> Schema:
+    items: Schema = schema.get("items", {"type": ""})
+    return items
+
+
+def _parse_json(text: str) -> Any:
+    """Return the value that a text holds as JSON; None if it holds none, too much, or a name twice in one object."""
+    if len(text) > _LONGEST_JSON or sum(map(text.count, ",[{")) > _MOST_VALUES:
+        return None
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) < len(members):
+        raise ValueError("a name is there twice")
+    return found
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

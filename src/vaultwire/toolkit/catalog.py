@@ -38,6 +38,8 @@ CATEGORIES = (
 
 CORE_SIZE, STANDARD_SIZE, ALL_SIZE = "core", "standard", "all"
 SIZES = (CORE_SIZE, STANDARD_SIZE, ALL_SIZE)
+PROFILES = {"chatgpt": ("chatgpt", "openai")}
+"""Tools for one kind of client: how the names begin that such clients give themselves. The others are never listed them."""
 # Which declarations each size lists. What is "optional" is there only where the person has asked for it.
 _LISTED = {
     CORE_SIZE: ("core",),
@@ -85,14 +87,23 @@ def standard_set(size: str = STANDARD_SIZE) -> list[str]:
     return [each["name"] for each in load_catalog() if each["listed"] in _LISTED[size] and each["listed"] != "optional"]
 
 
-class Choice:
+class ToolSelection:
     """The tools that a server has, and those that it lists to every client. All that it has can be called."""
 
-    __slots__ = ("_also", "_size", "_without")
+    __slots__ = ("_also", "_profile", "_size", "_without")
 
-    def __init__(self, size: str = STANDARD_SIZE, also: Collection[str] = (), without: Collection[str] = ()) -> None:
-        """Take a size of list. The tools ``also`` are listed in addition, the tools ``without`` do not exist."""
-        self._size = size
+    def __init__(
+        self,
+        size: str = STANDARD_SIZE,
+        also: Collection[str] = (),
+        without: Collection[str] = (),
+        profile: str | None = None,
+    ) -> None:
+        """Take a size of list. The tools ``also`` are listed in addition, the tools ``without`` do not exist.
+
+        ``profile``: every client is taken for one of this kind; None if their names tell.
+        """
+        self._size, self._profile = size, profile
         self._also = frozenset(also)
         self._without = frozenset(name for each in without for name in names_of(each))
 
@@ -100,14 +111,17 @@ class Choice:
         """Tell whether the server has the tool."""
         return tool not in self._without
 
-    def lists(self, tool: Description, *, is_contract: bool = False) -> bool:
-        """Tell whether the tool is listed to every client that may use it.
+    def lists(self, tool: Description, client: str = "", *, is_contract: bool = False) -> bool:
+        """Tell whether the tool is listed to a client of this name, if it may use it.
 
         ``is_contract``: to clients of a contract, and of REST. They know the tools by their names, and are listed all.
         """
         name = tool["name"]
         if not self.has(name):
             return False
+        if tool["listed"] in PROFILES:
+            is_one = client.casefold().startswith(PROFILES[tool["listed"]])
+            return is_one or self._profile == tool["listed"] or name in self._also or self._size == ALL_SIZE
         if is_contract and self._size == STANDARD_SIZE:
             return bool(name != MORE)
         return name in self._also or tool["listed"] in _LISTED[self._size]

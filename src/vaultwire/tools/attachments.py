@@ -8,13 +8,12 @@ from __future__ import annotations
 import base64
 from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 
-from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import byte_size, counted, iso_time
-from vaultwire.toolkit.registry import Bounds, Folder, Outcome, tool
+from vaultwire.toolkit.registry import Bounds, Cursor, Folder, Outcome, page_of, tool
 from vaultwire.vault.attachments import Attachment, AttachmentFilter
 from vaultwire.vault.disk.contents import etag_of
+from vaultwire.vault.disk.paths import kind_of, media_type_of, text_of
 from vaultwire.vault.errors import CANNOT_SHOW, TOO_LARGE, VaultError
-from vaultwire.vault.media_types import kind_of, media_type_of, text_of
 from vaultwire.vault.value_types import Note, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -73,13 +72,13 @@ def list_attachments(
         sort: "size" the largest first, "modified" the latest first.
         limit: How many to return.
     """
-    wanted = AttachmentFilter("" if kind == "all" else kind, used, sort)
+    conditions = AttachmentFilter("" if kind == "all" else kind, used, sort)
     page = page_of(
         vault,
-        ("list_attachments", folder, wanted),
+        ("list_attachments", folder, conditions),
         cursor,
         limit,
-        lambda: vault.overview.attachments(wanted, folder, progress),
+        lambda: vault.overview.attachments(conditions, folder, progress),
         progress,
     )
     size, unread = page.facts

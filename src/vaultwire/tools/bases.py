@@ -10,13 +10,24 @@ from vaultwire.bases.comparing import shown_text, to_json
 from vaultwire.bases.row import Host
 from vaultwire.bases.values import ErrorValue
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Also, Bounds, DryRun, IfMatch, Limit, Name, Open, OptionalName, Outcome, tool
+from vaultwire.toolkit.registry import (
+    Also,
+    Bounds,
+    Cursor,
+    DryRun,
+    IfMatch,
+    Limit,
+    Name,
+    Open,
+    OptionalName,
+    Outcome,
+    page_of,
+    tool,
+)
 from vaultwire.tools.base_views import fitting, made_rows, markdown_tables, path_row, with_paths
 from vaultwire.tools.changes import ChangedNote, change_texts, to_changed, to_changed_note
-from vaultwire.tools.edit import Values, to_given
-from vaultwire.tools.write import MadeFile, made_outcome
+from vaultwire.tools.edit import MadeFile, Values, made_outcome, to_given
 from vaultwire.vault.base_queries.bases import check_understood
 from vaultwire.vault.base_queries.running import BaseResult, BaseSource, Explanation, ResultRow
 from vaultwire.vault.disk.paths import fold, is_note
@@ -154,19 +165,19 @@ def _rows(result: BaseResult) -> Listed[ResultRow]:
 
 
 def _data(result: BaseResult, rows: Sequence[ResultRow], host: Host, total: int) -> QueriedBase:
-    shown: list[BaseRow] = []
+    data_rows: list[BaseRow] = []
     for row in rows:
         values = {column.id: to_json(cell, host) for column, cell in zip(result.columns, row.cells, strict=True)}
         each = BaseRow(path=row.path, values=cast("Cells", values))
         if row.group >= 0:
             each["group"] = result.groups[row.group].text or "None"
-        shown.append(each)
+        data_rows.append(each)
     return QueriedBase(
         view=result.view.name,
         type=result.view.type,
         views=[each.name for each in result.base.views],
         columns=[BaseColumn(id=column.id, name=column.name) for column in result.columns],
-        rows=shown,
+        rows=data_rows,
         total=total,
         matches=result.total,
         summaries=cast("Cells", {name: to_json(value, host) for name, value in result.summaries.items()}),
@@ -180,12 +191,12 @@ def _explained(vault: Vault, why: Explanation, progress: Progress) -> Outcome[Qu
     lines = [f"{why.path} {is_in} the view {why.view.name!r}."]
     lines += [f"Problem: {each}" for each in why.problems]
     lines += [f"Dropped by: {each}" for each in why.dropped_by]
-    given = [
+    reasons = [
         f"{'  ' * each.depth}{'yes' if each.holds else 'no '}  {each.text}  ({each.of})"
         + ("" if each.text in ("and", "or", "not") else f" = {shown_text(each.value) or 'empty'}")
         for each in why.filters
     ]
-    given += [f"formula.{each.name} = {shown_text(each.value) or 'empty'}" for each in why.formulas]
+    reasons += [f"formula.{each.name} = {shown_text(each.value) or 'empty'}" for each in why.formulas]
     host = vault.bases.host(progress)
     values = {f"formula.{each.name}": to_json(each.value, host) for each in why.formulas}
     data = QueriedBase(
@@ -198,9 +209,9 @@ def _explained(vault: Vault, why: Explanation, progress: Progress) -> Outcome[Qu
         matches=int(why.is_in),
         summaries=Cells(),
         problems=list(why.problems),
-        why=[*why.dropped_by, *given],
+        why=[*why.dropped_by, *reasons],
     )
-    return Outcome(["\n".join([*lines, *given])], data)
+    return Outcome(["\n".join([*lines, *reasons])], data)
 
 
 # ---------------------------------------------------------------------- changing
@@ -278,23 +289,23 @@ def set_properties_in_view(
     """
     if not (set or remove):
         raise VaultError(INVALID_ARGUMENTS, "Say what to set, or what to remove.", argument="set")
-    found = vault.bases.query(BaseSource(base, block), view, this=this, progress=progress)
-    check_understood(found.problems_of_rows)
-    paths = [path for path in found.rows.paths() if is_note(path)]
+    result = vault.bases.query(BaseSource(base, block), view, this=this, progress=progress)
+    check_understood(result.problems_of_rows)
+    paths = [path for path in result.rows.paths() if is_note(path)]
     if not paths:
         raise VaultError(
             INVALID_ARGUMENTS,
-            " ".join([f"The view {found.view.name!r} shows no note. Nothing was changed.", *found.problems]),
+            " ".join([f"The view {result.view.name!r} shows no note. Nothing was changed.", *result.problems]),
             base=base,
         )
     given = to_given(set or {})
     revised = vault.revising.revise_properties(paths, given, remove or [], None, progress, dry_run=dry_run)
-    where = f"{counted(len(paths), 'note')} of the view {found.view.name!r}"
+    where = f"{counted(len(paths), 'note')} of the view {result.view.name!r}"
     what = [f"{counted(len(given), 'property')} of {where} set"] if given else []
     what += [f"removed {', '.join(remove)} from {where}"] if remove else []
-    others = len(found.rows) - len(paths)
+    others = len(result.rows) - len(paths)
     what += [f"left {counted(others, 'other file')} as they are"] if others else []
-    what += [f"problem: {problem}" for problem in found.problems]
+    what += [f"problem: {problem}" for problem in result.problems]
     data = cast("ChangedNote", {**to_changed(revised[0].done), "path": revised[0].path})
     return Outcome(change_texts(revised[0].done, "; ".join(what), data), data)
 
@@ -329,19 +340,18 @@ def create_note_in_view(
         properties: More of them, or other values: {"status": "open", "tags": ["a"]}
         template: Name of a note in the person's templates folder.
     """
-    wanted = vault.bases.new_note(BaseSource(base, block), view, progress)
+    new_note = vault.bases.new_note(BaseSource(base, block), view, progress)
     own = {fold(each) for each in properties or {}}
-    given = [GivenProperty(each, value, "text") for each, value in wanted.properties.items() if fold(each) not in own]
+    given = [GivenProperty(each, value, "text") for each, value in new_note.properties.items() if fold(each) not in own]
     given += to_given(properties or {})
     text = vault.revising.with_properties(content, given, progress) if given else content
-    path = name if "/" in name or wanted.folder is None else f"{wanted.folder}/{name}"
+    path = name if "/" in name or new_note.folder is None else f"{new_note.folder}/{name}"
 
     def missing(path: VaultPath, text: str) -> list[str]:
         why = vault.bases.missing_from(BaseSource(base, block), view, path, text, progress)
         return [f"The new note is not in the view: {'; '.join(why)}."] if why else []
 
-    new = NewNote(path, text, template, "", "number")
-    made = vault.making.create(new, progress, dry_run=dry_run, remarks=missing)
+    made = vault.making.create(NewNote(path, text, template, "", "number"), progress, dry_run=dry_run, remarks=missing)
     return made_outcome(made, f"created {made.path}")
 
 

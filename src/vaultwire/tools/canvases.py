@@ -163,15 +163,15 @@ def edit_canvas(
     )
 
 
-def _to_edit(given: GivenCanvasEdit) -> CanvasEdit:
+def _to_edit(edit: GivenCanvasEdit) -> CanvasEdit:
     fields: dict[str, Any] = {
         _NAMES.get(key, key): None if value == "" and key in ("label", "color") else value
-        for key, value in given.items()
+        for key, value in edit.items()
         if key not in ("action", "id")
     }
-    if given["action"] == "add":  # an empty label makes a group without one
-        fields |= {key: "" for key in ("label",) if given.get(key) == ""}
-    return CanvasEdit(given["action"], given.get("id", ""), fields)
+    if edit["action"] == "add":  # an empty label makes a group without one
+        fields |= {key: "" for key in ("label",) if edit.get(key) == ""}
+    return CanvasEdit(edit["action"], edit.get("id", ""), fields)
 
 
 def _to_node(node: Mapping[str, Any], *, positions: bool) -> CanvasNode:
@@ -183,12 +183,12 @@ def _to_node(node: Mapping[str, Any], *, positions: bool) -> CanvasNode:
 
 
 def _to_edge(edge: Mapping[str, Any]) -> CanvasEdge:
-    found = CanvasEdge(id=_said(edge, "id"), from_node=_said(edge, "fromNode"), to_node=_said(edge, "toNode"))
+    data = CanvasEdge(id=_said(edge, "id"), from_node=_said(edge, "fromNode"), to_node=_said(edge, "toNode"))
     if _said(edge, "label"):
-        found["label"] = _said(edge, "label")
+        data["label"] = _said(edge, "label")
     if _said(edge, "color"):
-        found["color"] = _said(edge, "color")
-    return found
+        data["color"] = _said(edge, "color")
+    return data
 
 
 def _node_line(node: CanvasNode) -> str:

@@ -143,15 +143,15 @@ def without_text(answer: Outcome[Any] | Failure, description: Description) -> Ou
     if description["annotations"]["readOnlyHint"] or description["name"] in _WITHOUT_TEXT:
         return answer
     if isinstance(answer, Failure):
-        told = _QUOTING.get(answer.code)
-        if told is None or "problems" in answer.details:  # those are about the arguments alone
+        quoting = _QUOTING.get(answer.code)
+        if quoting is None or "problems" in answer.details:  # those are about the arguments alone
             return answer
         details = {
             name: value
             for name, value in answer.details.items()
             if name in ("path", "argument") or isinstance(value, int)  # such as which edit it is
         }
-        return Failure(answer.code, f"{told} {_NOT_TOLD} Nothing was changed.", details)
+        return Failure(answer.code, f"{quoting} {_NOT_TOLD} Nothing was changed.", details)
     data = _names_in(answer.data, set(description.get("outputSchema", {}).get("required", ())))
     return Outcome(["\n".join([_summary(data, description["title"]), *_facts(data), _NOT_TOLD])], data)
 

@@ -90,14 +90,14 @@ def list_changes(
         detailed = vault.history.show(change)
         listed, diff = _to_listed(detailed.change), cut(diff_of(detailed.steps))
         return Outcome([_line(listed), diff], ListedChanges(changes=[listed], diff=diff))
-    found = vault.history.latest(path, limit + 1, before, since, progress)
-    shown = [_to_listed(change) for change in found[:limit]]
+    changes = vault.history.latest(path, limit + 1, before, since, progress)
+    shown = [_to_listed(change) for change in changes[:limit]]
     data = ListedChanges(changes=shown)
     of = (f" of {path!r}" if path else "") + (f" since {since}" if since else "")
     none = f"No changes{of}{' before ' + str(before) if before else ''} on record."
     lines = [f"{counted(len(shown), 'change')}, the latest first:" if shown else none]
     lines += [_line(change) for change in shown]
-    if len(found) > limit:
+    if len(changes) > limit:
         data["next_before"] = shown[-1]["change"]
         lines.append(f"There are earlier ones: pass before {shown[-1]['change']}.")
     return Outcome(["\n".join(lines)], data)
@@ -254,8 +254,8 @@ def pending_changes(
     """
     withdrawn = [vault.pending.withdraw(number).id for number in dict.fromkeys(withdraw or ())]
     proposals, unreadable = vault.pending.own()
-    found = [each for each in reversed(proposals) if before is None or each.id < before]
-    shown = found[:limit]
+    listed = [each for each in reversed(proposals) if before is None or each.id < before]
+    shown = listed[:limit]
     waiting = sum(each.state == "waiting" for each in proposals)
     undone = [] if before is not None else vault.pending.undone(limit)
     data = ListedProposals(
@@ -275,7 +275,7 @@ def pending_changes(
     ]
     if unreadable:
         lines.append(f"{counted(unreadable, 'proposal')} cannot be read; the person can look at the files.")
-    if len(found) > limit:
+    if len(listed) > limit:
         data["next_before"] = shown[-1].id
         lines.append(f"There are earlier ones: pass before {shown[-1].id}.")
     return Outcome(["\n".join(lines)], data)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted, shortened
-from vaultwire.toolkit.registry import Bounds, DryRun, Folder, Name, OptionalName, Outcome, tool
+from vaultwire.toolkit.registry import Bounds, Cursor, DryRun, Folder, Name, OptionalName, Outcome, page_of, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
 from vaultwire.vault.editing.arranging import Fixed, GivenFix
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -173,15 +172,15 @@ def list_links(
 def _check(what: What, path: str, to: str) -> None:
     """Raise VaultError unless exactly the notes that the question needs are given."""
     needed = _NEEDED.get(what, ())
-    given = [name for name, value in (("path", path), ("to", to)) if value]
-    if given != [*needed]:
-        missing = [name for name in needed if name not in given]
-        surplus = [name for name in given if name not in needed]
+    named = [name for name, value in (("path", path), ("to", to)) if value]
+    if named != [*needed]:
+        missing = [name for name in needed if name not in named]
+        surplus = [name for name in named if name not in needed]
         needs = f"needs {' and '.join(needed)}" if needed else "takes neither path nor to"
         problem = f"; leave out {' and '.join(surplus)}" if not missing else ""
-        problem = f"; {missing[0]} is missing" if missing and given else problem
+        problem = f"; {missing[0]} is missing" if missing and named else problem
         raise VaultError(
-            INVALID_ARGUMENTS, f'what "{what}" {needs}{problem}.', argument=next(iter({*given} ^ {*needed}))
+            INVALID_ARGUMENTS, f'what "{what}" {needs}{problem}.', argument=next(iter({*named} ^ {*needed}))
         )
 
 

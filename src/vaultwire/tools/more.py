@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from vaultwire.toolkit.catalog import MORE, former_name_hint
+from vaultwire.toolkit.catalog import MORE, PROFILES, former_name_hint
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Client, Open, Outcome, tool
 from vaultwire.vault.errors import VaultError
@@ -88,7 +88,8 @@ def more_tools(
         arguments: Its arguments.
     """
     # A call that names a tool does not come here: the server runs that tool in its place.
-    offered, listed = client.tools(), client.listed()
+    offered = [each for each in client.tools() if each["listed"] not in PROFILES]
+    listed = client.listed()
     if tool:
         hits = _search([each for each in offered if each["name"] != MORE], tool.replace("_", " "))[:5]
         names = "\n".join(_to_text(_to_found(each)) for each in hits)
@@ -96,13 +97,13 @@ def more_tools(
         message = f"There is no tool {tool[:80]!r}{former_name_hint(tool)}.{near}"
         raise VaultError(TOOL_NOT_FOUND, message, tools=[each["name"] for each in hits])
     rest = [each for each in offered if each["name"] not in (*listed, MORE)]
-    shown = [_to_found(each) for each in rest if each["listed"] != "named"]
+    unlisted = [_to_found(each) for each in rest if each["listed"] != "named"]
     others = [each["name"] for each in rest if each["listed"] == "named"]
-    lines = [f"{counted(len(shown), 'unlisted tool')}; run one with more_tools(tool, arguments):"]
-    lines += map(_to_text, shown)
+    lines = [f"{counted(len(unlisted), 'unlisted tool')}; run one with more_tools(tool, arguments):"]
+    lines += map(_to_text, unlisted)
     if others:
         lines.append(f"Others do parts of these: {', '.join(others)}")
-    return Outcome(["\n".join(lines)], FoundTools(tools=shown, total=len(rest)))
+    return Outcome(["\n".join(lines)], FoundTools(tools=unlisted, total=len(rest)))
 
 
 def _search(offered: Iterable[dict[str, Any]], query: str) -> list[dict[str, Any]]:

@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted, first_tokens, iso_time, rough_tokens, text_blocks
-from vaultwire.toolkit.registry import Bounds, Limit, Name, Outcome, tool
+from vaultwire.toolkit.registry import Bounds, Cursor, Limit, Name, Outcome, page_of, tool
 from vaultwire.tools.attachments import MOST_SHOWN_BYTES, attachments_instead, show_attachment
 from vaultwire.vault.days import named
 from vaultwire.vault.disk.contents import part_etag
@@ -215,22 +214,22 @@ class _Range(NamedTuple):
 
 def _with_days(vault: Vault, progress: Progress, paths: list[str]) -> tuple[list[str], list[str]]:
     """Return the paths with notes in place of ranges of days, and what is said of each range."""
-    found: list[str] = []
+    names: list[str] = []
     said: list[str] = []
     for path in paths:
         days = _range(vault, progress, path)
         if days is None:
-            found.append(path)
+            names.append(path)
             continue
-        found += days.notes()
+        names += days.notes()
         said.append(days.said(path))
-    if len(found) > _MAX_NOTES and said:
+    if len(names) > _MAX_NOTES and said:
         raise VaultError(
             INVALID_ARGUMENTS,
-            f"These are {len(found)} notes; at most {_MAX_NOTES} are read at once. Ask for fewer days.",
+            f"These are {len(names)} notes; at most {_MAX_NOTES} are read at once. Ask for fewer days.",
             argument="paths",
         )
-    return found, said
+    return names, said
 
 
 def _range(vault: Vault, progress: Progress, path: str) -> _Range | None:
@@ -322,16 +321,16 @@ def _read_whole(vault: Vault, progress: Progress, paths: list[str], max_tokens: 
             # Keep only what can be shown: fifty of the largest notes would need too much memory.
             shown = first_tokens(_text_of(note, span), max_tokens + 1)
             read.append((note._replace(text=shown), span, line_count(note.text)))
-    limit = _share([rough_tokens(each[0].text) for each in read if isinstance(each, tuple)], max_tokens)
+    limit = _share([rough_tokens(outcome[0].text) for outcome in read if isinstance(outcome, tuple)], max_tokens)
     notes: list[OneOfMany] = []
     texts: list[str] = []
     cut = 0
-    for name, each in zip(paths, read, strict=True):
-        if isinstance(each, VaultError):
-            notes.append(OneOfMany(name=name, error=each.code, message=each.message))
-            texts.append(f"({name!r}: {each.code}: {each.message})")
+    for name, outcome in zip(paths, read, strict=True):
+        if isinstance(outcome, VaultError):
+            notes.append(OneOfMany(name=name, error=outcome.code, message=outcome.message))
+            texts.append(f"({name!r}: {outcome.code}: {outcome.message})")
             continue
-        note, span, total = each
+        note, span, total = outcome
         piece = Piece.of(note, span, limit, total)
         one = OneOfMany(name=name, path=note.path, content=piece.text, last_line=piece.last_line, total_lines=total)
         one["etag"] = piece.etag
@@ -437,18 +436,18 @@ def read_note(
         part: "outline" for its headings with their lines, "frontmatter" for its properties as written. Not together with
             section or lines.
     """
-    given = [name for name, value in (("section", section), ("lines", lines)) if value]
+    parts = [name for name, value in (("section", section), ("lines", lines)) if value]
     if part != "all":
-        given.append(f"part {part!r}")
-    if len(given) > 1:
+        parts.append(f"part {part!r}")
+    if len(parts) > 1:
         raise VaultError(
             INVALID_ARGUMENTS,
-            f"{' and '.join(given)}: give one of them.",
+            f"{' and '.join(parts)}: give one of them.",
             argument="part" if part != "all" else "lines",
         )
     attachment = vault.find_attachment(path, progress)
     if attachment is not None:
-        return _attachment(vault, attachment, lines, [name for name in given if name != "lines"], max_tokens, progress)
+        return _attachment(vault, attachment, lines, [name for name in parts if name != "lines"], max_tokens, progress)
     note, span = vault.read_part(path, section, lines, progress)
     if part == "outline":
         return _outline(note, span, max_tokens)

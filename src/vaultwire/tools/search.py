@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.paging import Cursor, page_of, page_text, position_of
 from vaultwire.toolkit.phrases import counted, iso_time, local_time, rough_tokens, shortened
-from vaultwire.toolkit.registry import Bounds, Folder, Limit, Outcome, tool
+from vaultwire.toolkit.registry import Bounds, Cursor, Folder, Limit, Outcome, page_of, page_text, position_of, tool
 from vaultwire.tools.attachments import attachments_instead
 from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
@@ -123,53 +122,55 @@ def search_notes(
     """
     key, offset = position_of(cursor)
     asked = None if cursor else vault.ask(query, folder, limit, progress, exact_total=exact_total)
-    found = (
-        asked.found if asked else vault.search(query, folder, offset, limit, progress, key=key, exact_total=exact_total)
+    result = (
+        asked.result
+        if asked
+        else vault.search(query, folder, offset, limit, progress, key=key, exact_total=exact_total)
     )
-    given = asked.help if asked else None if cursor else vault.search_help(query, folder, limit, found, progress)
-    hits = given.hits if given else found.hits
+    help_texts = asked.help if asked else None if cursor else vault.search_help(query, folder, limit, result, progress)
+    hits = help_texts.hits if help_texts else result.hits
     body = _as_text(hits, max_tokens)
     data = FoundNotes(
-        notes=[_to_found(hit) for hit in hits[: len(body)] if hit in found.hits],
-        total=found.total,
-        total_is_exact=found.total_is_exact,
-        notes_searched=found.searched,
-        notes_skipped=found.skipped,
+        notes=[_to_found(hit) for hit in hits[: len(body)] if hit in result.hits],
+        total=result.total,
+        total_is_exact=result.total_is_exact,
+        notes_searched=result.searched,
+        notes_skipped=result.skipped,
     )
-    if found.so_far:
-        data["indexed_so_far"] = SoFar(indexed=found.so_far.indexed, notes=found.so_far.notes)
-    if found.lacks_changes:
+    if result.so_far:
+        data["indexed_so_far"] = SoFar(indexed=result.so_far.indexed, notes=result.so_far.notes)
+    if result.lacks_changes:
         data["changes_pending"] = True
-    place = ":" if asked and body else page_text(offset, len(body), found.total) if found.total else "."
-    lines = _counted(found, query, place)
-    if given:
-        lines += _explained(given, folder, has_some=bool(found.hits))
-        if partial := [_to_found(hit) for hit in hits[: len(body)] if hit not in found.hits]:
+    place = ":" if asked and body else page_text(offset, len(body), result.total) if result.total else "."
+    lines = _counted(result, query, place)
+    if help_texts:
+        lines += _explained(help_texts, folder, has_some=bool(result.hits))
+        if partial := [_to_found(hit) for hit in hits[: len(body)] if hit not in result.hits]:
             data["partial_matches"] = partial
-        if given.absent:
-            data["absent_words"] = given.absent
-        if given.hints:
-            data["hints"] = given.hints
+        if help_texts.absent:
+            data["absent_words"] = help_texts.absent
+        if help_texts.hints:
+            data["hints"] = help_texts.hints
     lines += body
-    if given and len(body) < len(hits):
+    if help_texts and len(body) < len(hits):
         lines.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
-    elif found.has_more or len(body) < len(hits):
-        key = key or vault.keep_found(query, folder, found)
-        end = found.ends[len(body) - 1] if body else offset
+    elif result.has_more or len(body) < len(hits):
+        key = key or vault.keep_found(query, folder, result)
+        end = result.ends[len(body) - 1] if body else offset
         data["next_cursor"] = f"{key}.{end}"
-        lines.append(f"{_more(found, end)}: pass cursor '{key}.{end}'.")
+        lines.append(f"{_more(result, end)}: pass cursor '{key}.{end}'.")
     return Outcome(["\n".join(lines)], data)
 
 
-def _counted(found: Found, query: str, place: str) -> list[str]:
+def _counted(hits: Found, query: str, place: str) -> list[str]:
     """Return how many notes match, and why there may be more."""
-    verb = "matches" if found.total == 1 else "match"
-    least = "" if found.total_is_exact else "At least "
-    lines = [f"{least}{found.total} of {counted(found.searched, 'note')} {verb} {query!r}{place}"]
-    if found.lacks_changes:
+    verb = "matches" if hits.total == 1 else "match"
+    least = "" if hits.total_is_exact else "At least "
+    lines = [f"{least}{hits.total} of {counted(hits.searched, 'note')} {verb} {query!r}{place}"]
+    if hits.lacks_changes:
         lines.append("(Not all changed notes are indexed yet: other notes may match. Search again later.)")
-    if found.skipped:
-        lines.append(f"({counted(found.skipped, 'note')} could not be read)")
+    if hits.skipped:
+        lines.append(f"({counted(hits.skipped, 'note')} could not be read)")
     return lines
 
 
@@ -193,27 +194,27 @@ def _listed(words: Sequence[str]) -> str:
     return ", ".join([*words[:_WORDS_SHOWN], "…"] if len(words) > _WORDS_SHOWN else words)
 
 
-def _explained(given: SearchHelp, folder: str, *, has_some: bool) -> list[str]:
+def _explained(help_texts: SearchHelp, folder: str, *, has_some: bool) -> list[str]:
     """Return what is said of a search that found few notes or none, before its results."""
-    lines = [f"Hint: {hint}." for hint in given.hints]
-    lines += [f"Did you mean the note {path}?" for path in given.names]
+    lines = [f"Hint: {hint}." for hint in help_texts.hints]
+    lines += [f"Did you mean the note {path}?" for path in help_texts.names]
     notes: list[str] = []
-    if has_some and any(hit.missing for hit in given.hits):
+    if has_some and any(hit.missing for hit in help_texts.hits):
         notes.append('Notes with "lacks" do not have all words.')
-    elif given.hits and (given.absent or all(hit.missing for hit in given.hits)):
+    elif help_texts.hits and (help_texts.absent or all(hit.missing for hit in help_texts.hits)):
         notes.append("No note has all words; these have most of them.")
-    elif given.hits and not has_some:
+    elif help_texts.hits and not has_some:
         lines.append("No note matches exactly. Best of those with most words:")
-    if given.absent:
-        notes.append(f"In no note{' of this folder' if folder else ''}: {_listed(given.absent)}.")
+    if help_texts.absent:
+        notes.append(f"In no note{' of this folder' if folder else ''}: {_listed(help_texts.absent)}.")
     return [*lines, f"({' '.join(notes)})"] if notes else lines
 
 
-def _more(found: Found, end: int) -> str:
+def _more(hits: Found, end: int) -> str:
     """Return what the next page has, after the first ``end`` results."""
-    if found.read_so_far:
-        return f"{found.read_so_far.read:,} of {found.read_so_far.candidates:,} notes were read so far. To read on"
-    return f"{found.total - end} more" if found.total_is_exact else "More"
+    if hits.read_so_far:
+        return f"{hits.read_so_far.read:,} of {hits.read_so_far.candidates:,} notes were read so far. To read on"
+    return f"{hits.total - end} more" if hits.total_is_exact else "More"
 
 
 def _to_found(hit: Hit) -> FoundNote:
@@ -408,11 +409,11 @@ def _cell(note: NamedNote, name: str) -> str:
     return shortened(", ".join(" ".join(value.split()) for value in values)).replace("|", "\\|")
 
 
-def _to_named(found: value_types.NamedNote) -> NamedNote:
-    stat = found.stat
+def _to_named(hit: value_types.NamedNote) -> NamedNote:
+    stat = hit.stat
     note = NamedNote(
-        path=stat.path, name=stem(stat.path), modified=iso_time(stat.modified_ns), size=stat.size, tags=found.tags
+        path=stat.path, name=stem(stat.path), modified=iso_time(stat.modified_ns), size=stat.size, tags=hit.tags
     )
-    if found.alias is not None:
-        note["alias"] = found.alias
+    if hit.alias is not None:
+        note["alias"] = hit.alias
     return note

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from vaultwire.markdown.task_fields import first_fields
-from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, DryRun, Folder, IfMatch, Limit, NoteName, Outcome, tool
+from vaultwire.toolkit.registry import Bounds, Cursor, DryRun, Folder, IfMatch, Limit, NoteName, Outcome, page_of, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
 from vaultwire.vault.editing.revising import GivenTask
 from vaultwire.vault.search.filters import TaskFilter, parse_task_status
@@ -105,16 +104,16 @@ def list_tasks(
         due: "overdue", "this week", "<=+7", "none".
         sort: "due": soonest first.
     """
-    wanted = vault.overview.due(due) if due.strip() else TaskFilter()
+    conditions = vault.overview.due(due) if due.strip() else TaskFilter()
     asked = parse_task_status(status)
-    wanted = wanted._replace(mark=asked.mark, is_done=asked.is_done, text=text, tag=tag, by_due=sort == "due")
-    wanted = wanted if path else vault.overview.without_templates(wanted, folder)
+    conditions = conditions._replace(mark=asked.mark, is_done=asked.is_done, text=text, tag=tag, by_due=sort == "due")
+    conditions = conditions if path else vault.overview.without_templates(conditions, folder)
     page = page_of(
         vault,
-        ("list_tasks", wanted, path, folder),
+        ("list_tasks", conditions, path, folder),
         cursor,
         limit,
-        lambda: vault.overview.tasks(wanted, path, folder, progress),
+        lambda: vault.overview.tasks(conditions, path, folder, progress),
         progress,
     )
     tasks = [_to_listed(place) for place in page.items]

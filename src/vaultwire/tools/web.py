@@ -96,13 +96,13 @@ def _engines(may_reach: Callable[[str], bool]) -> list[Any]:
         raise VaultError(WEB_NOT_INSTALLED, message) from None
     engines = sorted(ENGINES["text"].items(), key=lambda each: (each[0] != _FIRST, each[0]))
     hosts = {_host(engine.search_url): engine for _, engine in engines}
-    found = [engine for host, engine in hosts.items() if host and may_reach(host)]
-    if not found:
+    allowed = [engine for host, engine in hosts.items() if host and may_reach(host)]
+    if not allowed:
         known = ", ".join(host for host in hosts if host)
         raise VaultError(
             NETWORK_BLOCKED, f"None of the hosts this server may speak to is a search engine (known: {known})"
         )
-    return found
+    return allowed
 
 
 def _search(engine_class: Any, query: str, may_reach: Callable[[str], bool], seconds: float) -> list[WebResult]:
@@ -112,14 +112,14 @@ def _search(engine_class: Any, query: str, may_reach: Callable[[str], bool], sec
     engine = engine_class(timeout=seconds)
     engine.http_client = _RestrictedClient(engine.http_client, may_reach)
     try:
-        found = engine.search(query) or []
+        hits = engine.search(query) or []
     except VaultError:
         raise
     except TimeoutException:
         raise VaultError(TIMEOUT, "Search timed out. Please try again.") from None
     except Exception:  # noqa: BLE001 - parsers raise anything on a page that is not the engine's
         raise VaultError(WEB_FAILED, "Search failed. Please try again later.") from None
-    results = [WebResult(title=each.title, url=each.href, snippet=each.body) for each in found]
+    results = [WebResult(title=each.title, url=each.href, snippet=each.body) for each in hits]
     return [result for result in results if result["url"]]
 
 

@@ -17,8 +17,8 @@ from contextlib import closing
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
+from vaultwire.vault.disk.paths import media_type_of
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NETWORK_BLOCKED, TIMEOUT, TOO_LARGE, WEB_FAILED, VaultError
-from vaultwire.vault.media_types import media_type_of
 from vaultwire.vault.value_types import Progress
 
 SECONDS = 20.0
@@ -44,16 +44,19 @@ _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 
 def is_public(address: str) -> bool:
     """Tell whether an address is in the public internet, not in a private network, on this computer or a tunnel to one."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if not found.is_global or found.is_multicast:
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if not ip.is_global or ip.is_multicast:
         return False
-    if isinstance(found, ipaddress.IPv4Address):
+    if isinstance(ip, ipaddress.IPv4Address):
         return True
-    return found in _GLOBAL_UNICAST and found not in _TEREDO_AND_OTHERS and found not in _SIX_TO_FOUR
+    return ip in _GLOBAL_UNICAST and ip not in _TEREDO_AND_OTHERS and ip not in _SIX_TO_FOUR
 
 
 class Downloader:
-    """Fetches files from the hosts that ``may_fetch_from`` allows. The other arguments are for tests."""
+    """Fetches files from the hosts that ``may_fetch_from`` allows, after at most so many ``redirects``.
+
+    The other arguments are for tests.
+    """
 
     def __init__(
         self,
@@ -63,12 +66,14 @@ class Downloader:
         may_connect_to: Callable[[str], bool] = is_public,
         tls: ssl.SSLContext | None = None,
         port: int = 443,
+        redirects: int = _MOST_REDIRECTS,
     ) -> None:
         self._may_fetch_from = may_fetch_from
         self._resolve = resolve
         self._may_connect_to = may_connect_to
         self._tls = tls
         self._port = port
+        self._redirects = redirects
 
     def fetch(self, url: str, name: str, max_bytes: int, progress: Progress, seconds: float = SECONDS) -> bytes:
         """Return the bytes at a URL, which must be of the type that ``name`` says by its extension.
@@ -77,7 +82,7 @@ class Downloader:
         """
         until = time.monotonic() + seconds
         try:
-            for _ in range(_MOST_REDIRECTS + 1):
+            for _ in range(self._redirects + 1):
                 host, target = self._check(url)
                 with closing(self._connect(host, until)) as connection:
                     connection.request("GET", target, headers={"User-Agent": "vaultwire", "Accept": "*/*"})
@@ -91,7 +96,7 @@ class Downloader:
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = getattr(error, "verify_message", "") or str(error) or type(error).__name__
             raise VaultError(WEB_FAILED, f"The file could not be fetched from {host}: {reason}.") from None
-        raise VaultError(WEB_FAILED, f"{host} redirects more than {_MOST_REDIRECTS} times.")
+        raise VaultError(WEB_FAILED, f"{host} redirects more than {self._redirects} times.")
 
     def _check(self, url: str) -> tuple[str, str]:
         """Return the host and the target of a request. Raises VaultError for a URL that may not be fetched."""
@@ -170,13 +175,13 @@ def _left(until: float) -> float:
 def _check_response(response: http.client.HTTPResponse, name: str, max_bytes: int) -> None:
     if response.status != _OK:
         raise VaultError(WEB_FAILED, f"The server answered with HTTP {response.status}, not with the file.")
-    given = response.getheader("Content-Type", "").partition(";")[0].strip().lower()
-    wanted = media_type_of(name)
-    if _ALIASES.get(given, given) != wanted:
+    media_type = response.getheader("Content-Type", "").partition(";")[0].strip().lower()
+    named_type = media_type_of(name)
+    if _ALIASES.get(media_type, media_type) != named_type:
         raise VaultError(
             INVALID_ARGUMENTS,
-            f"{name!r} would be {wanted or 'of an unknown type'}, and the server says that the file is "
-            f"{given or 'of no type'}. Give the name its right extension.",
+            f"{name!r} would be {named_type or 'of an unknown type'}, and the server says that the file is "
+            f"{media_type or 'of no type'}. Give the name its right extension.",
         )
     if response.getheader("Content-Encoding", "identity") != "identity":
         raise VaultError(WEB_FAILED, "The server packed the file, though it was not asked to.")

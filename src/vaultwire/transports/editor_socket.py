@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import parse_qs
 
-from vaultwire.editor.state import Mention, Selection
+from vaultwire.editor import Mention, Selection
 from vaultwire.protocol import jsonrpc
 from vaultwire.server.editors.methods import Bridge, Peer
 from vaultwire.transports import call_on_loop, send_whole

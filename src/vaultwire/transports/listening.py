@@ -29,14 +29,14 @@ def bind(host: str, port: int) -> socket.socket:
         raise StartError(f"--port must be from 0 (any free one) to {MAX_PORT}, got {port}")
     try:
         # Of a name with several addresses the IPv4 address: older clients try only that.
-        found = sorted(
+        addresses = sorted(
             socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE),
             key=lambda each: each[0] != socket.AF_INET,
         )
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no name of a computer"
         raise StartError(f"cannot listen on {host!r}: {reason}. Give an address of this computer with --host") from None
-    family, kind, protocol, _, address = found[0]
+    family, kind, protocol, _, address = addresses[0]
     listener = socket.socket(family, kind, protocol)
     try:
         if sys.platform == "win32":  # where SO_REUSEADDR would let two servers have one port

@@ -43,13 +43,46 @@ _GOOD_SECONDS = 24 * 3600.0
 _MOST_BYTES = 512 * 1024
 
 
-class Protected:
-    """This server as a resource that an issuer's tokens open. Its page is at ``path``."""
+class ResourcePage:
+    """The page that says who issues tokens for this server (RFC 9728), at ``path``."""
 
     path = _WELL_KNOWN
 
+    def __init__(self, resource: str, issuer: str, scopes: Sequence[str]) -> None:
+        """``resource`` is the server's URL, as clients use it; ``scopes`` are those that they are to ask for."""
+        parts = urlsplit(resource)
+        path = "" if parts.path == "/" else parts.path
+        self._paths = (_WELL_KNOWN, f"{_WELL_KNOWN}/mcp", _WELL_KNOWN + path)
+        page: dict[str, Any] = {
+            "resource": resource,
+            "resource_name": "Vaultwire",
+            "authorization_servers": [issuer],
+            "bearer_methods_supported": ["header"],
+        }
+        if scopes:
+            page["scopes_supported"] = list(scopes)
+        self._page = json.dumps(page).encode()
+        self.challenge = f'resource_metadata="{parts.scheme}://{parts.netloc}{_WELL_KNOWN}{path}"'
+        """For ``WWW-Authenticate``: where the page is, and the scopes a token needs."""
+        if scopes:
+            self.challenge += f', scope="{" ".join(scopes)}"'
+
+    async def show(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        """Answer with the page (RFC 9728, 3.2)."""
+        headers = [(b"access-control-allow-origin", b"*"), (b"content-type", b"application/json")]
+        if scope["path"] in self._paths:
+            await send_page(scope, send, self._page, *headers)
+        else:
+            body = b'{"error":"Not found","message":"No resource of this server has this path"}'
+            await send_whole(send, 404, headers, body)
+
+
+class Protected(ResourcePage):
+    """This server as a resource that another issuer's tokens open."""
+
     def __init__(self, tokens: Tokens, resource: str, tell: Callable[[str], None]) -> None:
-        """``resource`` is the server's URL, as clients use it; ``tell`` gets the reason when keys cannot be fetched."""
+        """``resource``: as for the page; ``tell`` gets the reason when keys cannot be fetched."""
+        super().__init__(resource, tokens.issuer, tokens.scopes)
         self._tokens = tokens
         self._tell = tell
         self._keys: Sequence[IssuerKey] = ()
@@ -57,31 +90,6 @@ class Protected:
         self._tried_at = -_GOOD_SECONDS
         self._problem = ""
         self._fetching: asyncio.Future[None] | None = None
-        parts = urlsplit(resource)
-        path = "" if parts.path == "/" else parts.path
-        self._paths = (_WELL_KNOWN, f"{_WELL_KNOWN}/mcp", _WELL_KNOWN + path)
-        page: dict[str, Any] = {
-            "resource": resource,
-            "resource_name": "Vaultwire",
-            "authorization_servers": [tokens.issuer],
-            "bearer_methods_supported": ["header"],
-        }
-        if tokens.scopes:
-            page["scopes_supported"] = list(tokens.scopes)
-        self._page = json.dumps(page).encode()
-        self.challenge = f'resource_metadata="{parts.scheme}://{parts.netloc}{_WELL_KNOWN}{path}"'
-        """For ``WWW-Authenticate``: where the page is, and the scopes a token needs."""
-        if tokens.scopes:
-            self.challenge += f', scope="{" ".join(tokens.scopes)}"'
-
-    async def show(self, scope: Scope, _receive: Receive, send: Send) -> None:
-        """Answer with the page that says who issues tokens for this server (RFC 9728, 3.2)."""
-        headers = [(b"access-control-allow-origin", b"*"), (b"content-type", b"application/json")]
-        if scope["path"] in self._paths:
-            await send_page(scope, send, self._page, *headers)
-        else:
-            body = b'{"error":"Not found","message":"No resource of this server has this path"}'
-            await send_whole(send, 404, headers, body)
 
     async def owner(self, token: str) -> str:
         """Return the name of the token's owner. Raises TokenRefused and IssuerUnreachable."""

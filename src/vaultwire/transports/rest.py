@@ -1,7 +1,7 @@
 """The REST API, version 1, as an ASGI app: health, the list of tools with its hash, one call in each request.
 
 The status code says whether the request was understood, ``success`` in the body whether the tool did it. The guard
-controls access and size; ``openapi`` describes the API to programs.
+controls access and size. The OpenAPI document describes the API to programs.
 """
 
 from __future__ import annotations
@@ -14,19 +14,23 @@ from typing import Any
 from urllib.parse import unquote
 
 from vaultwire import __version__
+from vaultwire.protocol.dialects import FOR_PROGRAMS
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.jsonrpc import INVALID_REQUEST, MessageError, json_type, parse_json
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
-from vaultwire.server.results import TOOL_NOT_FOUND, Refusal, Result
+from vaultwire.server.results import TOOL_NOT_FOUND, FrameSink, Refusal, Result
 from vaultwire.transports import call_on_loop, read_body, send_whole
 from vaultwire.vault.caller import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation, estimated_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
+    from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.results import Answer
+    from vaultwire.server.workers import Workers
     from vaultwire.transports import Receive, Scope, Send
+
 
 ROOT = "/bridge/v1"
 PROTOCOL_VERSION = "1"
@@ -63,21 +67,38 @@ class _Caller:
         self.pages: dict[str, dict[bytes, bytes]] = {}
 
 
+class _Single(FrameSink):
+    """Session and sink of one request, the little that the workers need: the answer goes out as it is, all else nowhere."""
+
+    dialect = FOR_PROGRAMS
+    can_ask = False
+
+    def __init__(self, on_answer: Callable[[Answer], None]) -> None:
+        """``on_answer`` is called once, on any thread, and must not wait."""
+        self._on_answer = on_answer
+
+    def reply(self, _request: Request, value: JsonObject) -> Answer:
+        return Result(value)
+
+    def refuse(self, _request: Request, code: int, message: str, data: JsonObject | None = None) -> Answer:
+        return Refusal(code, message, data)
+
+    def answer(self, answer: Any, _code: int | None) -> None:
+        self._on_answer(answer)
+
+    def log_level(self, _request: Request) -> None:
+        """Nobody listens."""
+
+    def log(self, *_: object) -> None:
+        """Nobody listens."""
+
+
 class Rest:
     """The ASGI app at ``/bridge/v1``."""
 
-    def __init__(
-        self,
-        ask: Callable[[Request, Callable[[Answer], None]], None],
-        to_document: Callable[[Sequence[dict[str, Any]], str], dict[str, Any]],
-        key_name: str,
-    ) -> None:
-        """``ask`` has a request of the protocol answered, on any thread; ``to_document`` describes the API at a URL.
-
-        ``key_name``: where the scope holds the principal of the key a request came with.
-        """
-        self._ask = ask
-        self._to_document = to_document
+    def __init__(self, workers: Workers, key_name: str) -> None:
+        """``key_name``: where the scope holds the principal of the key a request came with."""
+        self._workers = workers
         self._key_name = key_name
         # There are no sessions: all calls with the same key, or without one, are the same caller's.
         self._callers: dict[str, _Caller] = {}
@@ -87,17 +108,17 @@ class Rest:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         path: bytes = scope["raw_path"][len(ROOT) :]
-        found = _CALL.fullmatch(path)
-        allowed = "POST" if found else "GET, HEAD"
-        if not found and path not in _PAGES:
+        match = _CALL.fullmatch(path)
+        allowed = "POST" if match else "GET, HEAD"
+        if not match and path not in _PAGES:
             await _send_error(send, 404, f"There is nothing at {scope['path'][:200]}")
         elif scope["method"] == "OPTIONS":
             await _send(send, 204, b"", (b"allow", f"{allowed}, OPTIONS".encode()))
         elif scope["method"] not in allowed.split(", "):
             allow = (b"allow", f"{allowed}, OPTIONS".encode())
             await _send_error(send, 405, f"{scope['method']} is not possible here; {allowed} is", None, allow)
-        elif found:
-            name = unquote(found[1].decode("latin-1"))
+        elif match:
+            name = unquote(match[1].decode("latin-1"))
             await self._call(name, self._caller(scope).peer, receive, send)
         else:
             await self._show(path, scope.get("root_path", ""), self._caller(scope), send)
@@ -126,7 +147,8 @@ class Rest:
                 held.end()
             call_on_loop(loop, resolve, made)
 
-        self._ask(request, on_answer)
+        single: Any = _Single(on_answer)
+        self._workers.act(request, single, single)
         return await answer
 
     async def _show(self, path: bytes, root: str, caller: _Caller, send: Send) -> None:
@@ -158,7 +180,7 @@ class Rest:
         if key not in self._pages:
             self._pages[key] = {
                 b"/tools": _to_json({"tools": tools, "hash": tools_hash(tools)}),
-                b"/openapi.json": _to_json(self._to_document(tools, root + ROOT)),
+                b"/openapi.json": _to_json(to_document(tools, root + ROOT)),
             }
         return self._pages[key]
 
@@ -276,3 +298,138 @@ def _to_json(value: dict[str, Any]) -> bytes:
 
 
 _HEALTH = _to_json({"status": "ok", "version": __version__, "protocolVersion": PROTOCOL_VERSION})
+
+
+# ---------------------------------------------------------------------- the OpenAPI document
+#
+# The OpenAPI 3.1 document of the REST API, made from the tools' own schemas.
+
+
+def _object(*, optional: Collection[str] = (), **properties: Any) -> dict[str, Any]:
+    """Return the schema of an object that has these properties and no others."""
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+_TEXT = {"type": "string"}
+_CONTENT = {"type": "array", "items": {"$ref": "#/components/schemas/Content"}}
+_SCHEMAS: dict[str, Any] = {
+    "Content": {
+        "type": "object",
+        "description": "A block of content in MCP's own form.",
+        "properties": {"type": _TEXT, "text": _TEXT},
+        "required": ["type"],
+    },
+    "Called": {
+        "description": "What came of a call: of one that worked, or of one whose tool could not do it.",
+        "oneOf": [
+            _object(success={"const": True}, content=_CONTENT),
+            _object(success={"const": False}, content=_CONTENT, isError={"const": True}),
+        ],
+    },
+    "Document": {"type": "object"},
+    "Error": _object(error=_TEXT, message=_TEXT, details=_TEXT, optional=("details",)),
+    "Health": _object(status={"const": "ok"}, version=_TEXT, protocolVersion={"const": "1"}),
+    "Tools": _object(
+        tools={
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"name": _TEXT, "description": _TEXT, "inputSchema": {"type": "object"}},
+                "required": ["name", "description", "inputSchema"],
+            },
+        },
+        hash={"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    ),
+}
+_ERRORS = {
+    "400": "The body is not JSON of the form that is asked for.",
+    "401": "A key is needed, and none of this server's was sent.",
+    "403": "The request comes from a page that may not call.",
+    "413": "The body has more than 1 MiB.",
+    "429": "This client calls too often; Retry-After says in how many seconds it may again.",
+    "500": "The server failed; its log says more.",
+}
+
+
+def to_document(tools: Sequence[dict[str, Any]], url: str) -> dict[str, Any]:
+    """Return the document of the API at a URL, for the tools as ``GET /tools`` lists them."""
+    paths: dict[str, Any] = {
+        "/health": {"get": _reading("health", "Is the server alive?", "Health")},
+        "/tools": {"get": _reading("tools", "The tools, and a hash that changes when they do.", "Tools")},
+        "/openapi.json": {"get": _reading("openapi", "This document.", "Document")},
+    }
+    for tool in tools:
+        paths[f"/tools/{tool['name']}/call"] = {"post": _calling(tool)}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Vaultwire",
+            "version": __version__,
+            "summary": "The tools of one Obsidian vault, over HTTP.",
+        },
+        "servers": [{"url": url}],
+        # The empty one: on the computer itself a server need not ask for a key.
+        "security": [{}, {"key": []}],
+        "paths": paths,
+        "components": {
+            "schemas": _SCHEMAS,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _reading(operation: str, summary: str, schema: str) -> dict[str, Any]:
+    return {
+        "operationId": operation,
+        "summary": summary,
+        "responses": {"200": _answer(summary, schema), "401": _error("401")},
+    }
+
+
+def _calling(tool: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "operationId": tool["name"],
+        "summary": tool["description"].partition("\n")[0],
+        "description": tool["description"],
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {
+                    "schema": {
+                        "type": "object",
+                        "properties": {"arguments": _as_taken(tool["inputSchema"])},
+                        "required": ["arguments"],
+                    }
+                }
+            },
+        },
+        "responses": {
+            "200": _answer("The tool was called; `success` says whether it could do it.", "Called"),
+            **{status: _error(status) for status in _ERRORS},
+        },
+    }
+
+
+def _as_taken(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return an input schema with no types for the members of objects that take any: these members are only examples.
+
+    Lists of tools keep the types: some models' APIs refuse an object that names no typed member.
+    """
+    if schema["type"] == "array":
+        return {**schema, "items": _as_taken(schema["items"])}
+    if schema["type"] != "object":
+        return schema
+    members = schema["properties"]
+    if schema["additionalProperties"] is True:
+        return {**schema, "properties": {name: {} for name in members}}
+    return {**schema, "properties": {name: _as_taken(member) for name, member in members.items()}}
+
+
+def _answer(description: str, schema: str) -> dict[str, Any]:
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+    return {"description": description, "content": content}
+
+
+def _error(status: str) -> dict[str, Any]:
+    return _answer(_ERRORS[status], "Error")

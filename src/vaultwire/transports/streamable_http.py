@@ -10,8 +10,7 @@ import asyncio
 
 from vaultwire.protocol import http
 from vaultwire.protocol.http import Headers
-from vaultwire.server.http.mcp_endpoint import McpEndpoint, Reply
-from vaultwire.server.http.streams import Stream
+from vaultwire.server.mcp_endpoint import McpEndpoint, Reply, Stream
 from vaultwire.transports import await_leaving, call_on_loop, read_body, send_whole
 
 TYPE_CHECKING = False

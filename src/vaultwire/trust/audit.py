@@ -158,24 +158,6 @@ class Report(NamedTuple):
     problems: list[Problem]
 
 
-def records_since(path: str, since: float) -> Iterator[dict[str, Any]]:
-    """Yield the records of the files that were written to since a time, in seconds since the epoch. Unchecked.
-
-    A log that is not there, or cannot be read, has none.
-    """
-    try:
-        for name in files(path):
-            if os.stat(name).st_mtime < since:
-                continue
-            with open(name, "rb") as file:
-                for raw in file:
-                    record = _parsed(raw.removesuffix(b"\n"))
-                    if record is not None:
-                        yield record
-    except OSError:
-        return
-
-
 def verify(path: str, expected: str | None = None) -> Report:
     """Check that every line has the hash of the line before it. Raises OSError, FileNotFoundError if there is no log.
 
@@ -223,9 +205,14 @@ def files(path: str) -> list[str]:
     return [*names, path] if os.path.exists(path) else names
 
 
-def records(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the record of every whole line, the oldest first. Raises OSError."""
+def records(path: str, since: float = 0.0) -> Iterator[dict[str, Any]]:
+    """Yield the record of every whole line, the oldest first. Raises OSError.
+
+    ``since``: only of files that were written to since that time, in seconds since the epoch.
+    """
     for name in files(path):
+        if os.stat(name).st_mtime < since:
+            continue
         with open(name, "rb") as file:
             for line in file:
                 record = _parsed(line)

@@ -47,7 +47,8 @@ class ClientLimits:
 
     ``audit``: the file of the log; ``strict``: what cannot be logged is refused. ``rates``: calls a minute, by the names of
     this module; None for the default ones. ``seconds``: by time class. ``most_characters``: of an answer. ``size``: the
-    set of listed tools; ``with_tools``: listed in addition; ``without_tools``: removed. ``hosts``: tools may connect to them.
+    set of listed tools; ``profile``: the kind of client that all are taken for; ``with_tools``: listed in addition;
+    ``without_tools``: removed. ``hosts``: tools may connect to them.
     ``attachments_from``: where the files for attachments may come from: absolute paths of folders, and hosts after ``https://``.
     """
 
@@ -57,10 +58,16 @@ class ClientLimits:
     seconds = SECONDS_BY_TIME_CLASS
     most_characters: int | None = None
     size = "standard"
+    profile: str | None = None
     with_tools: tuple[str, ...] = ()
     without_tools: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     attachments_from: tuple[str, ...] = ()
+
+    @property
+    def are_any(self) -> bool:
+        """Whether one of them is not the default."""
+        return any(value != getattr(ClientLimits, name) for name, value in vars(self).items())
 
     @property
     def attachment_folders(self) -> list[str]:
@@ -71,29 +78,6 @@ class ClientLimits:
     def attachment_hosts(self) -> list[str]:
         """The hosts of ``attachments_from``."""
         return [each.removeprefix(_HTTPS) for each in self.attachments_from if each.startswith(_HTTPS)]
-
-    def options(self) -> list[str]:
-        """Return the command line's options that give the same limits."""
-        options: list[str] = []
-        if self.audit is not None:
-            options += ["--audit", self.audit, *(["--audit-strict"] if self.strict else [])]
-        for name, most in (self.rates or {}).items():
-            options += ["--rate", f"{name}={most}"]
-        for name, seconds in self.seconds.items():
-            if seconds != SECONDS_BY_TIME_CLASS[name]:
-                options += ["--timeout", f"{name}={seconds:g}"]
-        if self.most_characters is not None:
-            options += ["--max-answer", str(self.most_characters)]
-        if self.size != "standard":
-            options += ["--tools", self.size]
-        for option, names in (
-            ("--tool", self.with_tools),
-            ("--no-tool", self.without_tools),
-            ("--allow-web", self.hosts),
-            ("--attachments-from", self.attachments_from),
-        ):
-            options += [each for name in names for each in (option, name)]
-        return options
 
 
 def read_rate(text: str) -> tuple[str, int]:

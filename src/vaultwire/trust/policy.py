@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 EVERY_OTHER_CLIENT = "*"
+READS_ONLY = " (read only)"
+"""Ends the principal of a client that may only read (``remote.store.Grant``)."""
 
 
 class ToolRules:
@@ -92,14 +94,15 @@ class Policy:
 
     def allows(self, annotations: Mapping[str, Any], tool: str = "", client: str = "", principal: str = "") -> bool:
         """Tell whether a client may see and call a tool with these MCP annotations. The client is named as in ``rules_for``."""
-        if self.forbids_changes_of(tool, annotations):
+        if self.forbids_changes_of(tool, annotations, principal):
             return False
         own = self.rules_for(client, principal)
         return (self.tools is None or self.tools.allows(tool)) and all(rules.allows(tool) for rules in own)
 
-    def forbids_changes_of(self, tool: str, annotations: Mapping[str, Any]) -> bool:
-        """Tell whether a tool may not be used because nothing is changed."""
-        return self.read_only and annotations.get("readOnlyHint") is not True and tool != MORE
+    def forbids_changes_of(self, tool: str, annotations: Mapping[str, Any], principal: str = "") -> bool:
+        """Tell whether a tool may not be used because nothing is changed, in this run or by this client."""
+        reads_only = self.read_only or principal.endswith(READS_ONLY)
+        return reads_only and annotations.get("readOnlyHint") is not True and tool != MORE
 
     def refusal(self, tool: str, annotations: Mapping[str, Any], client: str = "", principal: str = "") -> str | None:
         """Return why the call is refused, None if it may run."""
@@ -108,6 +111,10 @@ class Policy:
         if self.forbids_changes_of(tool, annotations):
             hint = "To allow changes, start vaultwire without --read-only, VAULTWIRE_READ_ONLY and read_only in its policy."
             return f"This vault is served read-only, so {tool} cannot run. {hint}"
+        if self.forbids_changes_of(tool, annotations, principal):
+            return (
+                f"You were allowed to read only, so {tool} cannot run. A person must connect you again to change that."
+            )
         return f"The policy of this server does not allow {tool}."
 
     def rules_for(self, client: str, principal: str = "") -> list[ToolRules]:
@@ -116,7 +123,8 @@ class Policy:
         ``client``: the client's own name; ``principal``: the owner of its key or token, empty for none. With a principal,
         the client's own name can only add rules: a client can give itself any name.
         """
-        names = [principal or client]
+        # Only the owner of an issuer's token has a colon, and may have any name after it.
+        names = [(principal if ":" in principal else principal.removesuffix(READS_ONLY)) or client]
         if names[0] not in self.clients:
             names = [EVERY_OTHER_CLIENT]
         if principal and client not in (*names, EVERY_OTHER_CLIENT):

@@ -391,8 +391,9 @@ def explain_tool(
 ) -> Reason:
     """Return whether a client may use a tool, and why. The client is named as in ``Policy.rules_for``."""
     policy = loaded.policy
-    if policy.forbids_changes_of(tool, annotations):
-        return Reason(False, "it changes notes, and read_only is true")
+    if policy.forbids_changes_of(tool, annotations, principal):
+        why = "read_only is true" if policy.read_only else "this client may only read"
+        return Reason(False, f"it changes notes, and {why}")
     own = [("[tools]", policy.tools)] if policy.tools is not None else []
     own += [(_table_of(loaded, rules), rules) for rules in policy.rules_for(client, principal)]
     for table, rules in own:

@@ -57,31 +57,31 @@ class PartialSearches:
         self._folder = folder
         self._progress = progress
 
-    def help_with(self, query: Query, found: Found, limit: int) -> SearchHelp | None:
-        """Return help, None if there is none. ``found``: the first page of the results, of ``limit`` notes."""
+    def help_with(self, query: Query, result: Found, limit: int) -> SearchHelp | None:
+        """Return help, None if there is none. ``result``: the first page of the results, of ``limit`` notes."""
         hints = query_hints(query)
-        hits, absent, names = found.hits, list[str](), list[VaultPath]()
+        hits, absent, names = result.hits, list[str](), list[VaultPath]()
         plain = plain_words(query)
-        is_whole = not (found.has_more or found.so_far or found.lacks_changes)
-        if is_whole and not found.total:
+        is_whole = not (result.has_more or result.so_far or result.lacks_changes)
+        if is_whole and not result.total:
             names = self._similar_names(plain)
         if is_whole and len(hits) < limit and len(plain.words) >= (_LEAST_WORDS if hits else 1):
             counted = self._search([Query(word.text, word) for word in plain.words], 0)
             counts = {word: each.total for word, each in zip(plain.words, counted, strict=True)}
             absent = [word.text for word, count in counts.items() if not count and len(counts) > 1]
-            partial = self._partial_matches(query, plain, counts, found)
+            partial = self._partial_matches(query, plain, counts, result)
             ranked = sorted([*[(hit, 1.0) for hit in hits], *partial[: limit - len(hits)]], key=rank)
             hits = [hit for hit, _ in ranked] if partial else hits
-        return SearchHelp(hits, absent, names, hints) if hits != found.hits or absent or names or hints else None
+        return SearchHelp(hits, absent, names, hints) if hits != result.hits or absent or names or hints else None
 
     def _partial_matches(
-        self, query: Query, plain: PlainWords, counts: dict[Text, int], found: Found
+        self, query: Query, plain: PlainWords, counts: dict[Text, int], result: Found
     ) -> list[tuple[Hit, float]]:
         """Return the notes with most words, best first, each with the share that its words have, by weight.
 
         ``counts``: how many notes have each word.
         """
-        notes, matching = found.searched, {hit.path for hit in found.hits}
+        notes, matching = result.searched, {hit.path for hit in result.hits}
         words = tuple(word for word, count in counts.items() if count)
         if not words:
             return []
@@ -135,7 +135,7 @@ _LEAST_FOREIGN = 0.5
 class Asked(NamedTuple):
     """An answer: how many notes have all words, with those that are shown; and all that are shown, best first."""
 
-    found: Found
+    result: Found
     help: SearchHelp
 
 
@@ -152,11 +152,11 @@ class Asking:
         text = question.text
         every = And((*question.conditions, *(sought(word) for word in question.needed)))
         # This search waits for what has changed, as every first one does.
-        found = self._index.search(Query(text, every), self._folder, 0, 1, self._progress, exact_total=exact_total)
+        result = self._index.search(Query(text, every), self._folder, 0, 1, self._progress, exact_total=exact_total)
         counts = self._counts([sought(word) for word in question.words])
         present = {word: count for word, count in zip(question.words, counts, strict=True) if count}
         absent = [word.text for word in question.needed if word not in present and len(counts) > 1]
-        hits = self._ranked(question, present, found.searched, every)
+        hits = self._ranked(question, present, result.searched, every)
         hints = []
         if (hint := self._other_language(question.language)) and not (hits and not hits[0].missing):
             hints.append(hint)
@@ -164,9 +164,9 @@ class Asking:
             hits = [hit for hit in hits if len(hit.missing) <= most]
         hits = [_shortened(hit, number) for number, hit in enumerate(hits[:limit])]
         complete = [hit for hit in hits if not hit.missing]
-        if found.total > limit:
-            hints.append(f"search {text!r} for all {found.total} notes with these words")
-        shown = found._replace(hits=complete, ends=[], has_more=False)
+        if result.total > limit:
+            hints.append(f"search {text!r} for all {result.total} notes with these words")
+        shown = result._replace(hits=complete, ends=[], has_more=False)
         return Asked(shown, SearchHelp(hits, absent, [], hints))
 
     def _counts(self, expressions: list[Expression]) -> list[int]:

@@ -17,12 +17,11 @@ from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
 from vaultwire.markdown.link_spans import Kind, LinkSpan, NotABaseError, base_edits
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import fold, is_base, is_canvas, is_note, lies_in
+from vaultwire.vault.disk.paths import fold, is_base, is_canvas, is_note, kind_of, lies_in
 from vaultwire.vault.errors import CANNOT_SHOW, NOT_INSTALLED, TOO_LARGE, Stopped, VaultError
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
 from vaultwire.vault.listed import Listed, listed
-from vaultwire.vault.media_types import kind_of
 from vaultwire.vault.value_types import NoteStat, Progress, VaultPath, reporting
 
 if TYPE_CHECKING:
@@ -56,23 +55,23 @@ class AttachmentTotals(NamedTuple):
 
 
 def list_attachments(
-    files: Files, index: Index, folder: VaultPath | None, wanted: AttachmentFilter, progress: Progress
+    files: Files, index: Index, folder: VaultPath | None, asked: AttachmentFilter, progress: Progress
 ) -> Listed[Attachment]:
     """Return the attachments below a folder. Their ``facts`` are AttachmentTotals.
 
     Links in notes that the vault's rules exclude count as uses, too: a file that only they show is not unused.
     """
     paths = index.paths(progress)
-    found = [path for path in paths if _is_wanted(path, folder, wanted.kind)]
-    users, unread = _users(files, index, paths, found, progress)
+    matching = [path for path in paths if _is_wanted(path, folder, asked.kind)]
+    users, unread = _users(files, index, paths, matching, progress)
     attachments = [
         Attachment(stat, sorted(users.get(path, ())))
-        for path in found
-        if (wanted.use == "any" or (path in users) == (wanted.use == "used")) and (stat := files.look_at(path))
+        for path in matching
+        if (asked.use == "any" or (path in users) == (asked.use == "used")) and (stat := files.look_at(path))
     ]
-    if wanted.order == "size":
+    if asked.order == "size":
         attachments.sort(key=lambda each: -each.stat.size)
-    elif wanted.order == "modified":
+    elif asked.order == "modified":
         attachments.sort(key=lambda each: -each.stat.modified_ns)
     return listed(attachments, AttachmentTotals(sum(each.stat.size for each in attachments), unread))
 
@@ -82,10 +81,10 @@ def _is_wanted(path: VaultPath, folder: VaultPath | None, kind: str) -> bool:
 
 
 def _users(
-    files: Files, index: Index, paths: list[VaultPath], found: list[VaultPath], progress: Progress
+    files: Files, index: Index, paths: list[VaultPath], attachments: list[VaultPath], progress: Progress
 ) -> tuple[dict[VaultPath, set[VaultPath]], list[VaultPath]]:
     """Return the files that use each of the attachments, and those whose links could not be read."""
-    names = {fold(path).rpartition("/")[2] for path in found}
+    names = {fold(path).rpartition("/")[2] for path in attachments}
     # A link leads to one of these only if it asks for its name, and then other files of that name come into question.
     resolver = LinkResolver([path for path in paths if fold(path).rpartition("/")[2] in names])
     users: dict[VaultPath, set[VaultPath]] = {}
@@ -106,7 +105,7 @@ def _users(
                 add(path, linkpath)
         except (VaultError, NotACanvasError, NotABaseError):
             unread.append(path)
-    wanted = set(found)
+    wanted = set(attachments)
     return {path: used for path, used in users.items() if path in wanted}, unread
 
 

@@ -51,10 +51,10 @@ class Checking:
                 raise VaultError(FILE_NOT_FOUND, f"There is no file {name!r} in the vault.", path=name)
         else:
             path = locate(self._files, self._index, name, progress)
-        found = self._base(path, progress) if is_base(path) else self._checks.one(path, progress)
-        if is_note(path) and not any(finding.kind == UNREADABLE for finding in found):
-            found += self._blocks(path, progress)
-        return path, found
+        findings = self._base(path, progress) if is_base(path) else self._checks.one(path, progress)
+        if is_note(path) and not any(finding.kind == UNREADABLE for finding in findings):
+            findings += self._blocks(path, progress)
+        return path, findings
 
     def suspects(self, folder: str, progress: Progress) -> AllSuspects:
         """Return the files below a folder that may have faults."""
@@ -66,32 +66,32 @@ class Checking:
         """Check files from number ``offset`` on, until there are ``limit`` findings. See ``Checks.many``."""
         notes = suspects.notes.total
         total = notes + len(suspects.bases)
-        found: list[tuple[VaultPath, list[Finding]]] = []
+        by_path: list[tuple[VaultPath, list[Finding]]] = []
         if offset < notes:
-            found, position, _ = self._checks.many(suspects.notes, offset, limit, progress)
+            by_path, position, _ = self._checks.many(suspects.notes, offset, limit, progress)
             if position < notes:
-                return Checked(found, position, total)
-        left = limit - sum(len(findings) for _, findings in found)
+                return Checked(by_path, position, total)
+        left = limit - sum(len(findings) for _, findings in by_path)
         for number, path in enumerate(suspects.bases):
             if notes + number < offset:
                 continue
             if left <= 0:
-                return Checked(found, notes + number, total)
+                return Checked(by_path, notes + number, total)
             progress.check()
             if findings := self._base(path, progress):
-                found.append((path, findings))
+                by_path.append((path, findings))
                 left -= len(findings)
-        return Checked(found, total, total)
+        return Checked(by_path, total, total)
 
     def _base(self, path: VaultPath, progress: Progress) -> list[Finding]:
         try:
             text = plain_text(self._files.read(path).data)
         except VaultError as error:
             return [Finding(UNREADABLE, error.message, 1)]
-        found = self._problems(text, 1, progress)
-        if not any(finding.kind == BROKEN_BASE for finding in found):
-            found += self._empty_views(path, text, progress)
-        return sorted(found, key=lambda finding: finding.line)
+        findings = self._problems(text, 1, progress)
+        if not any(finding.kind == BROKEN_BASE for finding in findings):
+            findings += self._empty_views(path, text, progress)
+        return sorted(findings, key=lambda finding: finding.line)
 
     def _blocks(self, path: VaultPath, progress: Progress) -> list[Finding]:
         return [
@@ -107,12 +107,12 @@ class Checking:
 
     def _empty_views(self, path: VaultPath, text: str, progress: Progress) -> list[Finding]:
         lines = text.split("\n")
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for view in self._bases.views(BaseSource(path), progress)[:_MOST_VIEWS]:
             progress.check()
             if self._bases.query(BaseSource(path), view.name, progress=progress).total == 0:
                 line = next((number for number, each in enumerate(lines, 1) if view.name in each), 1)
-                found.append(
+                findings.append(
                     Finding(EMPTY_VIEW, f"The view {view.name!r} shows nothing: no file meets its filters.", line)
                 )
-        return found
+        return findings

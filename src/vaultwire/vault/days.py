@@ -45,16 +45,16 @@ def parse_days(text: str, today: date, *, iso_weeks: bool = True) -> Days:
     try:
         if word in _NAMED_DAYS:
             return days_around("day", today + timedelta(_NAMED_DAYS[word]))
-        if (found := _FROM_TODAY.fullmatch(word)) is not None:
-            return shifted(days_around(found[2] or "day", today, iso_weeks=iso_weeks), int(found[1]))
-        found = _PERIOD.fullmatch(word)
-        if found is not None and (found[1] is None or found[1] in _NAMED_PERIODS):
-            steps = _NAMED_PERIODS[found[1] or "this"]
-            return shifted(days_around(found[2], today, iso_weeks=iso_weeks), steps)
-        if (found := _WEEKDAY.fullmatch(word)) is not None:
-            return days_around("day", _weekday(found[1], _WEEKDAYS.index(found[2]), today, iso_weeks=iso_weeks))
-        if (found := _DATED.fullmatch(word)) is not None:
-            return _dated(found, iso_weeks=iso_weeks)
+        if (match := _FROM_TODAY.fullmatch(word)) is not None:
+            return shifted(days_around(match[2] or "day", today, iso_weeks=iso_weeks), int(match[1]))
+        match = _PERIOD.fullmatch(word)
+        if match is not None and (match[1] is None or match[1] in _NAMED_PERIODS):
+            steps = _NAMED_PERIODS[match[1] or "this"]
+            return shifted(days_around(match[2], today, iso_weeks=iso_weeks), steps)
+        if (match := _WEEKDAY.fullmatch(word)) is not None:
+            return days_around("day", _weekday(match[1], _WEEKDAYS.index(match[2]), today, iso_weeks=iso_weeks))
+        if (match := _DATED.fullmatch(word)) is not None:
+            return _dated(match, iso_weeks=iso_weeks)
         return days_around("day", date.fromisoformat(word.upper()))
     except (ValueError, OverflowError):
         raise VaultError(INVALID_ARGUMENTS, f"{text!r} is not a date I understand. Give {_FORMS}.") from None
@@ -168,19 +168,19 @@ def _weekday(which: str, number: int, today: date, *, iso_weeks: bool) -> date:
     return today - timedelta((today.weekday() - number - 1) % 7 + 1)
 
 
-def _dated(found: re.Match[str], *, iso_weeks: bool) -> Days:
+def _dated(match: re.Match[str], *, iso_weeks: bool) -> Days:
     """Return the week, quarter, month or year of a match of ``_DATED``. Raises ValueError if there is none."""
-    year = int(found[1])
-    if found[2]:
+    year = int(match[1])
+    if match[2]:
         if iso_weeks:
-            return days_around("week", date.fromisocalendar(year, int(found[3]), 1))
-        week = days_around("week", date(year, 1, 1) + timedelta(7 * (int(found[3]) - 1)), iso_weeks=False)
-        if found[3].strip("0") == "" or week.last.year != year:  # that week is the next year's first
-            raise ValueError(found[0])
+            return days_around("week", date.fromisocalendar(year, int(match[3]), 1))
+        week = days_around("week", date(year, 1, 1) + timedelta(7 * (int(match[3]) - 1)), iso_weeks=False)
+        if match[3].strip("0") == "" or week.last.year != year:  # that week is the next year's first
+            raise ValueError(match[0])
         return week
-    if found[4]:
-        return days_around("quarter", date(year, int(found[5]) * 3, 1))
-    return days_around("month", date(year, int(found[6]), 1)) if found[6] else days_around("year", date(year, 1, 1))
+    if match[4]:
+        return days_around("quarter", date(year, int(match[5]) * 3, 1))
+    return days_around("month", date(year, int(match[6]), 1)) if match[6] else days_around("year", date(year, 1, 1))
 
 
 def _month_after(first: date, months: int) -> date:

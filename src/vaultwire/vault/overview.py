@@ -68,11 +68,11 @@ class Overview:
 
         Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
         """
-        found = []
+        notes = []
         for note in self._files.walk(locate_folder(self._files, folder)):
             progress.check()
-            found.append(note)
-        return sorted(found)[:limit]
+            notes.append(note)
+        return sorted(notes)[:limit]
 
     def list_files(self, after: str, limit: int, progress: Progress = NO_PROGRESS) -> tuple[list[NoteStat], bool]:
         """Return notes and attachments in path order, beginning after the path ``after``, and whether more follow."""
@@ -81,14 +81,12 @@ class Overview:
             later = sorted(file for file in asking(progress, self._files.walk(attachments=True)) if file.path > after)
         return later[:limit], len(later) > limit
 
-    def attachments(
-        self, wanted: AttachmentFilter, folder: str, progress: Progress = NO_PROGRESS
-    ) -> Listed[Attachment]:
+    def attachments(self, asked: AttachmentFilter, folder: str, progress: Progress = NO_PROGRESS) -> Listed[Attachment]:
         """Return the attachments below ``folder``, each with the files that use it. See ``list_attachments``."""
         from vaultwire.vault import attachments  # noqa: PLC0415 - only such questions need it
 
         place = locate_folder(self._files, folder)
-        return attachments.list_attachments(self._files, self._index, place, wanted, progress)
+        return attachments.list_attachments(self._files, self._index, place, asked, progress)
 
     def count_attachments(self, folder: str, progress: Progress = NO_PROGRESS) -> int:
         """Return how many attachments lie below ``folder``."""
@@ -117,16 +115,16 @@ class Overview:
         """Return the conditions on tags and properties that no note of the vault meets."""
         from vaultwire.vault.insights import listing  # noqa: PLC0415 - few calls need it
 
-        wanted = parse_note_filter(asked, self.parse_days)
-        tags = [each.tag for each in self._index.count_tags(None, progress)] if wanted.tags else []
-        names = self.property_names(progress) if wanted.conditions else []
+        note_filter = parse_note_filter(asked, self.parse_days)
+        tags = [each.tag for each in self._index.count_tags(None, progress)] if note_filter.tags else []
+        names = self.property_names(progress) if note_filter.conditions else []
 
         def values_of(name: str) -> list[str]:
             return [each.text for each in self._index.property_values(name, None, progress)]
 
         return [
-            *listing.unmet_tags(wanted.tags, tags),
-            *listing.unmet_conditions(wanted.conditions, names, values_of),
+            *listing.unmet_tags(note_filter.tags, tags),
+            *listing.unmet_conditions(note_filter.conditions, names, values_of),
         ]
 
     def tagged(self, tags: list[str], *, every: bool, folder: str, progress: Progress = NO_PROGRESS) -> Listed[Tagged]:
@@ -167,13 +165,15 @@ class Overview:
         first, last = parse_day_range("<today" if word == "overdue" else text, "due", self.parse_days)
         return TaskFilter(has_due=True, due_from=first, due_until=last)
 
-    def tasks(self, wanted: TaskFilter, path: str, folder: str, progress: Progress = NO_PROGRESS) -> Listed[TaskPlace]:
+    def tasks(
+        self, task_filter: TaskFilter, path: str, folder: str, progress: Progress = NO_PROGRESS
+    ) -> Listed[TaskPlace]:
         """Return the tasks that meet the conditions, in path and line order, or by their due dates.
 
         ``path`` names one note, as for ``locate``; ``""`` means all notes. Raises VaultError as ``locate`` does.
         """
         note = locate(self._files, self._index, path, progress) if path else None
-        return self._index.tasks(wanted, note, locate_folder(self._files, folder), progress)
+        return self._index.tasks(task_filter, note, locate_folder(self._files, folder), progress)
 
     def bases_and_canvases(self, name: str, folder: str, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
         """Return the bases and canvases whose name has all words of ``name``, in path order."""
@@ -187,10 +187,14 @@ class Overview:
             if (place is None or lies_in(path, place)) and all(word in fold(path.rpartition("/")[2]) for word in words)
         ]
 
-    def without_templates(self, wanted: TaskFilter, folder: str) -> TaskFilter:
+    def without_templates(self, task_filter: TaskFilter, folder: str) -> TaskFilter:
         """Return the filter without the tasks of templates: nobody has to do them. ``folder``: in which tasks are asked for."""
         templates = self._templates()
-        return wanted if lies_in(folder.strip().strip("/"), templates or "/") else wanted._replace(not_below=templates)
+        return (
+            task_filter
+            if lies_in(folder.strip().strip("/"), templates or "/")
+            else task_filter._replace(not_below=templates)
+        )
 
     def _templates(self) -> str:
         """Return the folder of templates, spelt as on the disk; empty if the settings name none that is there."""
@@ -235,14 +239,14 @@ class Overview:
         self, paths: Iterable[VaultPath], names: Sequence[str], progress: Progress = NO_PROGRESS
     ) -> list[dict[str, PropertyValue]]:
         """Return of each note what it has of the columns asked for, as its file is now. See ``insights.listing``."""
-        found: list[dict[str, PropertyValue]] = []
+        values: list[dict[str, PropertyValue]] = []
         for path in asking(progress, paths):
             try:
                 text = plain_text(self._files.read(path).data)
             except VaultError:  # it is gone by now, or cannot be read
                 text = ""
-            found.append(columns_of(path, text, names) if text else {})
-        return found
+            values.append(columns_of(path, text, names) if text else {})
+        return values
 
     def related(self, name: str, limit: int, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[Related]]:
         """Return the path of the note that ``name`` means, and the notes most related to it. See ``insights.similar``.
@@ -277,10 +281,10 @@ class Overview:
             return listed(alike)
         shown = {stat.path for stat in stats}
         same = [[stat for stat in each if stat.path in shown] for each in self._index.same_content(progress)]
-        found = similar.same_content(group for group in same if len(group) > 1)
-        known = [{*group.notes} for group in found]
+        groups = similar.same_content(group for group in same if len(group) > 1)
+        known = [{*group.notes} for group in groups]
         alike = [group for group in alike if not any({*group.notes} <= notes for notes in known)]
-        return listed([*found, *alike, *similar.similar_names(stat.path for stat in stats)])
+        return listed([*groups, *alike, *similar.similar_names(stat.path for stat in stats)])
 
     def parse_days(self, text: str) -> Days:
         """Return the day, week … that a caller means, with weeks as the person's weekly notes count them.
@@ -300,26 +304,26 @@ class Overview:
         from vaultwire.vault.settings import obsidian_settings  # noqa: PLC0415 - only periodic notes need it
 
         settings = self._settings.get()
-        wanted = self.parse_days(when)
-        path, exists = self._files.spell(obsidian_settings.periodic_note_path(settings, wanted))
+        days = self.parse_days(when)
+        path, exists = self._files.spell(obsidian_settings.periodic_note_path(settings, days))
         others = [
             (its_days.first, other)
             for other in self._index.paths(progress)
             # All of them are equally deep in folders. To parse every note's path in a large vault would take a second.
             if other.count("/") == path.count("/")
             and is_note(other)
-            and (its_days := obsidian_settings.days_of_note(settings, wanted.period, other))
+            and (its_days := obsidian_settings.days_of_note(settings, days.period, other))
         ]
-        previous = max((each for each in others if each[0] < wanted.first), default=(None, None))
-        following = min((each for each in others if each[0] > wanted.first), default=(None, None))
+        previous = max((each for each in others if each[0] < days.first), default=(None, None))
+        following = min((each for each in others if each[0] > days.first), default=(None, None))
         template = None
         try:
-            if named := obsidian_settings.periodic_template_path(settings, wanted.period):
+            if named := obsidian_settings.periodic_template_path(settings, days.period):
                 spelt, is_there = self._files.spell(named)
                 template = spelt if is_there else None
         except VaultError:  # the settings name no note of the vault
             pass
-        return PeriodicNote(wanted.period, wanted.first, path, exists, previous[1], following[1], template)
+        return PeriodicNote(days.period, days.first, path, exists, previous[1], following[1], template)
 
     def daily_notes(self, when: str, progress: Progress = NO_PROGRESS) -> list[tuple[date, VaultPath | None]]:
         """Return the days of some time, the earliest first, each with the path of its daily note; None if it has none.
@@ -329,16 +333,16 @@ class Overview:
         """
         from vaultwire.vault.settings.obsidian_settings import periodic_note_path  # noqa: PLC0415 - as above
 
-        wanted = days_between(when, self.parse_days) or self.parse_days(when)
-        length = (wanted.last - wanted.first).days + 1
+        days = days_between(when, self.parse_days) or self.parse_days(when)
+        length = (days.last - days.first).days + 1
         if length > _MAX_DAYS:
             raise VaultError(
                 INVALID_ARGUMENTS, f"{when!r} is {length} days; ask for at most {_MAX_DAYS}.", most=_MAX_DAYS
             )
         settings = self._settings.get()
-        found: list[tuple[date, VaultPath | None]] = []
+        notes: list[tuple[date, VaultPath | None]] = []
         for number in asking(progress, range(length)):
-            day = wanted.first + timedelta(number)
+            day = days.first + timedelta(number)
             path, exists = self._files.spell(periodic_note_path(settings, Days("day", day, day)))
-            found.append((day, path if exists else None))
-        return found
+            notes.append((day, path if exists else None))
+        return notes

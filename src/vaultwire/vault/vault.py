@@ -139,8 +139,9 @@ class Vault:
         self._index.run_watch_loop(on_change)
 
     def close(self) -> None:
-        """End ``run_watch_loop``. Safe from any thread."""
+        """End ``run_watch_loop``, and close the files. Safe from any thread."""
         self._index.close()
+        self._bench.changes.store.close()
 
     @property
     def overview(self) -> Overview:
@@ -222,11 +223,11 @@ class Vault:
 
         Raises VaultError: FILE_NOT_FOUND, TOO_LARGE, PATH_OUTSIDE_VAULT, PERMISSION_DENIED, AMBIGUOUS_NAME.
         """
-        found, exists = self._files.spell(parse_path(path))
+        path_there, exists = self._files.spell(parse_path(path))
         if not exists:
             raise VaultError(FILE_NOT_FOUND, f"There is no file {path!r} in the vault.", path=path)
         most = min(max_attachment_bytes, self._bench.max_attachment_bytes)
-        return found, self._files.read(found, None if is_note(found) else most)
+        return path_there, self._files.read(path_there, None if is_note(path_there) else most)
 
     def has_file(self, path: str) -> bool:
         """Tell whether exactly this note or attachment exists and may be seen."""
@@ -292,19 +293,19 @@ class Vault:
         return asking.answer(question, limit, exact_total=exact_total)
 
     def search_help(
-        self, query: str, folder: str, limit: int, found: Found, progress: Progress = NO_PROGRESS
+        self, query: str, folder: str, limit: int, result: Found, progress: Progress = NO_PROGRESS
     ) -> SearchHelp | None:
-        """Return what helps where a search finds few notes or none. ``found``: the first page of its results."""
-        if found.total >= _FEW:
+        """Return what helps where a search finds few notes or none. ``result``: the first page of its results."""
+        if result.total >= _FEW:
             return None
         from vaultwire.vault.asking import PartialSearches  # noqa: PLC0415 - few searches need it
 
         partial = PartialSearches(self._index, locate_folder(self._files, folder), progress)
-        return partial.help_with(parse_query(query), found, limit)
+        return partial.help_with(parse_query(query), result, limit)
 
-    def keep_found(self, query: str, folder: str, found: Found) -> str:
+    def keep_found(self, query: str, folder: str, result: Found) -> str:
         """Keep the results of a search for its caller's next pages. Return their key."""
-        return self._bench.caller.paged.keep(("search", query, folder), found.kept, found.kept.size)
+        return self._bench.caller.paged.keep(("search", query, folder), result.kept, result.kept.size)
 
     def links(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[OutgoingLink]]:
         """Return the path of the note that ``name`` means, and its links. Raises VaultError as ``read`` does."""

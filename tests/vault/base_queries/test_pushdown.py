@@ -25,7 +25,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.rows import Every, HasProperty, HasValue, Tagged
 from vaultwire.vault.value_types import NO_PROGRESS
 
-_FOLDERS = ["", "Work/", "Work/Deep/", "work stuff/", "Über/", "Hidden/"]
+_FOLDERS = ["", "Work/", "Work/Deep/", "work stuff/", "Über/", "Excluded/"]
 _NAMES = ["A", "B", "Note 1", "note 1", "Ä", "x.y"]
 _TAGS = ["work", "Work/now", "home", "wörk", "wo\u0308rk", "a/b/c", "x-1"]
 _VALUES: list[Any] = [
@@ -52,7 +52,7 @@ _LEAVES = st.one_of(
     st.builds(lambda text: f"file.hasProperty({_quoted(text)})", st.sampled_from([*_PROPERTIES, "STATUS"])),
     st.sampled_from(
         [f"file.hasLink({each})" for each in ('"A"', '"a.md"', '"[[B]]"', '"Nothing"', '"pic.png"', "this", "this.file",
-         'link("B")', 'file("A")', '"./A"', "up", '"Work/B"', '"Hidden/A"')]
+         'link("B")', 'file("A")', '"./A"', "up", '"Work/B"', '"Excluded/A"')]
     ),
     st.sampled_from(
         ['file.ext == "md"', 'file.ext != "png"', 'file.path == "A.md"', "file.folder == this.file.folder", "file.name",
@@ -117,7 +117,7 @@ def _write(root: Path, vault: dict[str, str]) -> None:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text if path.lower().endswith(".md") else "{}")
     (root / ".obsidian").mkdir()
-    (root / ".obsidian/app.json").write_text('{"userIgnoreFilters": ["Hidden/"]}')
+    (root / ".obsidian/app.json").write_text('{"userIgnoreFilters": ["Excluded/"]}')
 
 
 @settings(max_examples=settings().max_examples // 4)
@@ -138,7 +138,7 @@ def test_push_down_gives_the_same_rows_as_a_full_scan(vault: dict[str, str], bas
         index, known = open_index(files, None), open_settings(files)
         by_index = Bases(files, index, known, datetime.now, RememberedResults())
         by_scan = Bases(files, index, known, datetime.now, RememberedResults(), by_index=False)
-        there = {path for path in vault if not path.startswith("Hidden/")}
+        there = {path for path in vault if not path.startswith("Excluded/")}
         for of_base, of_view, this in bases:
             base = {
                 "filters": of_base,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from support import statements_of_journals
 from support.killing import NoIndex, open_changes, tree
 from support.memory_text import MemoryText
 from support.refusals import refusal, refused
@@ -225,12 +227,27 @@ def failing_rename(monkeypatch: pytest.MonkeyPatch, number: int, at: int) -> Non
     )
 
 
-FUNCTIONS = ["open", "write", "fsync", "replace", "unlink", "mkdir", "rmdir", "chmod"]
+def failing_journal(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """Have the disk be full at the n-th statement of the journal, once."""
+    statements = iter(range(at, -1_000_000, -1))
+
+    def before(sql: str) -> None:
+        if next(statements) == 0:
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+
+    monkeypatch.setattr(sqlite3, "connect", statements_of_journals.connect)
+    monkeypatch.setattr(statements_of_journals, "before", before)
+
+
+FUNCTIONS = ["open", "fsync", "replace", "unlink", "mkdir", "rmdir", "chmod"]
 
 
 @pytest.mark.parametrize(
     ("name", "has_exchange"),
-    [(name, True) for name in [*FUNCTIONS, "renameat2"]] + [(name, False) for name in [*FUNCTIONS, "link", "rename"]],
+    [(name, True) for name in [*FUNCTIONS, "renameat2", "journal"]]
+    + [(name, False) for name in [*FUNCTIONS, "link", "rename"]],
 )
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
 def test_a_change_that_fails_half_way_is_taken_back(
@@ -240,6 +257,8 @@ def test_a_change_that_fails_half_way_is_taken_back(
         without_exchange(monkeypatch)
     elif file_operations.system_rename() is None:
         pytest.skip("this system has no rename of its own")
+    if name == "unlink":  # to make a journal, files are removed that are not there: that may fail
+        execute(changes, Write(path("First.md"), None, b"x"))
     before = tree(root)
     steps: list[Step] = [
         Write(path("A.md"), b"a\n", b"a2\n"),
@@ -252,7 +271,12 @@ def test_a_change_that_fails_half_way_is_taken_back(
     refusals = 0
     for at in range(60):
         with monkeypatch.context() as patch:
-            failing_rename(patch, number, at) if name == "renameat2" else failing(patch, name, number, at)
+            if name == "journal":
+                failing_journal(patch, at)
+            elif name == "renameat2":
+                failing_rename(patch, number, at)
+            else:
+                failing(patch, name, number, at)
             try:
                 execute(changes, *steps)
             except VaultError as error:
@@ -272,7 +296,7 @@ def test_a_change_that_fails_half_way_is_taken_back(
         assert refusals > 0
     assert (root / "Other/C.md").read_text() == "c2\n"
     with changes.locked():  # that it was done may have found no room in the journal: then the files say so
-        assert [change.unrestored for change in changes.latest()] == [()]
+        assert {change.unrestored for change in changes.latest()} == {()}
 
 
 def test_somebody_elses_file_in_the_way_of_a_later_step_takes_all_back(
@@ -376,9 +400,9 @@ def test_where_no_journal_can_be_kept_nothing_is_changed(
             real(name, *args)
 
         monkeypatch.setattr(os, "mkdir", mkdir)
-    else:
-        failing(monkeypatch, "write", errno.ENOSPC, 0)
     vault = open_vault(root, state=state)
+    if obstacle == "full":
+        failing_journal(monkeypatch, 0)
     error = refusal(vault.writing.write, "A", "x", "append")
     assert error.code == JOURNAL_FAILED
     assert "VAULTWIRE_STATE" in error.message

@@ -10,7 +10,7 @@ import pytest
 
 from support.killing import open_changes, tree
 from support.vaults import open_vault
-from vaultwire.vault.changes import journal_records
+from vaultwire.vault.changes import record_rows
 from vaultwire.vault.changes.change import Author, Move, Step, Write, edit_of, follow
 from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.changes.undo import plan_undo_all
@@ -113,7 +113,7 @@ def test_a_file_system_that_only_passes_data_on_is_not_synced_as_a_whole(monkeyp
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_records, "_PART_STEPS", 7)
+    monkeypatch.setattr(record_rows, "_BATCH_STEPS", 7)
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -134,22 +134,19 @@ def test_a_change_in_several_records_is_shown_and_undone(root: Path, tmp_path: P
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_records_without_the_last_one_are_no_change(root: Path, tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    open_vault(root, state=state).arranging.rename_property("old", "new", NO_PROGRESS, dry_run=False)
-    (journal,) = state.rglob("changes.*")
-    data = journal.read_bytes()
-    for at, number in [(1, 1), (10_000, 2), (50_000, 2)]:  # before the first of them, and behind some
-        end = data.index(journal_records.MARK, at + 1)
-        journal.write_bytes(data[:end])
+def test_steps_without_their_change_are_no_change(root: Path, tmp_path: Path) -> None:
+    before, state = tree(root), tmp_path / "state"
+    for stop in ("recorded 9 of", "recorded 139 of"):  # behind some batches
+        with pytest.raises(Stopped):
+            open_vault(root, state=state).arranging.rename_property("old", "new", Listening(stop), dry_run=False)
         _, changes = open_changes(root, state)
-        with changes.locked():
-            assert changes.latest() == []
-            made = changes.execute([Write(VaultPath(f"new{end}.md"), None, b"x")], AUTHOR)
-        assert [change.id for change in changes.latest()] == [made.id]
-        assert made.id == number
-        for path in state.rglob("changes.*"):
-            path.unlink()
+        assert changes.store.rows("SELECT count(*) FROM steps") != [(0,)]
+        assert changes.latest() == []
+        assert tree(root) == before
+    with changes.locked():
+        made = changes.execute([Write(VaultPath("new.md"), None, b"x")], AUTHOR)
+    assert [change.id for change in changes.latest()] == [made.id] == [1]
+    assert changes.store.rows("SELECT count(*) FROM steps") == [(1,)]
 
 
 def test_a_change_reports_its_progress_in_every_stage(root: Path) -> None:

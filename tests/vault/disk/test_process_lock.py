@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -14,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from support.vaults import write_vault
+from support.vaults import open_vault, write_vault
 from vaultwire.vault.disk.process_lock import ProcessLock
-from vaultwire.vault.errors import Stopped
+from vaultwire.vault.errors import Stopped, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS, NoProgress
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="flock is POSIX")
@@ -29,9 +28,6 @@ def admits_everybody(*_: Any) -> None:
 def knows_no_locks(*_: Any) -> None:
     """Lock as a file system without locks does."""
     raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-
-BROKEN: list[Callable[..., None]] = [admits_everybody, knows_no_locks]
 
 
 class Once(NoProgress):
@@ -48,10 +44,8 @@ class Once(NoProgress):
         self.waited.append(message)
 
 
-@pytest.fixture(params=[None, *BROKEN], ids=["whole", "admits everybody", "knows no locks"])
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    if request.param is not None:
-        monkeypatch.setattr(fcntl, "flock", request.param)
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
     return tmp_path / "lock"
 
 
@@ -88,75 +82,21 @@ def test_of_many_one_at_a_time_holds_it(place: Path) -> None:
     assert seen == [1] * 80
 
 
-KILLED = """
-import fcntl, os, signal, sys
-from vaultwire.vault.value_types import NO_PROGRESS
-from vaultwire.vault.disk.process_lock import ProcessLock
-fcntl.flock = lambda *_: None
-with ProcessLock(sys.argv[1], "", needed=True).held(NO_PROGRESS):
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_what_a_killed_holder_left_keeps_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fcntl, "flock", admits_everybody)
-    place = tmp_path / "lock"
-    subprocess.run([sys.executable, "-c", KILLED, place], check=False)
-    assert (tmp_path / "lock.held").exists()
-    with ProcessLock(str(place), "", needed=True, poll_seconds=0.0).held(NO_PROGRESS):
-        pass
-    assert not (tmp_path / "lock.held").exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "is_left"),
-    [
-        ("another-computer\n\n1\n", False),  # nobody here knows whether that process lives
-        (f"{os.uname().nodename}\nanother boot\n1\n", True),
-        ("", False),  # being written at this moment
-    ],
-)
-def test_a_file_is_only_removed_if_its_maker_has_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, is_left: bool
+@pytest.mark.parametrize("flock", [admits_everybody, knows_no_locks])
+def test_where_locks_keep_nobody_out_nothing_is_changed_and_the_error_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flock: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(fcntl, "flock", admits_everybody)
-    (tmp_path / "lock.held").write_text(text)
-    lock = ProcessLock(str(tmp_path / "lock"), "", needed=True, poll_seconds=0.0)
-    if is_left:
-        with lock.held(NO_PROGRESS):
-            pass
-        return
-    with pytest.raises(Stopped), lock.held(Once()):
-        pass
-    assert (tmp_path / "lock.held").read_text() == text
-
-
-WRITER = """
-import fcntl, sys
-from pathlib import Path
-from support.vaults import open_vault
-fcntl.flock = lambda *_: None
-root, state, name = sys.argv[1:]
-vault = open_vault(Path(root), state=Path(state))
-for number in range(15):
-    vault.writing.write("A", f"{name} {number}", "append")
-"""
-
-
-def test_programs_that_change_one_vault_without_locks_lose_nothing(tmp_path: Path) -> None:
     root = write_vault(tmp_path / "vault", "=== A.md\na\n")
-    names = ["one", "two", "three"]
-    programs = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, root, tmp_path / "state", name],
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parents[2],
-        )
-        for name in names
-    ]
-    for program in programs:
-        _, errors = program.communicate(timeout=100)
-        assert program.returncode == 0, errors
-    expected = ["a", *(f"{name} {number}" for name in names for number in range(15))]
-    assert sorted((root / "A.md").read_text().splitlines()) == sorted(expected)
+    vault = open_vault(root, state=tmp_path / "state")
+    vault.writing.write("A", "one", "append")
+    monkeypatch.setattr(fcntl, "flock", flock)
+    other = open_vault(root, state=tmp_path / "state")
+    with pytest.raises(VaultError, match=r"no locks that keep a second program out.*VAULTWIRE_STATE.* local disk"):
+        other.writing.write("A", "two", "append")
+    assert (root / "A.md").read_text() == "a\none\n"
+
+
+def test_a_lock_that_is_not_needed_is_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fcntl, "flock", knows_no_locks)
+    with ProcessLock(str(tmp_path / "lock"), "").held(NO_PROGRESS):
+        pass

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support import statements_of_journals
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.changes.change import Author, Move, Write, edit_of
-from vaultwire.vault.changes.journal_segments import Retention
+from vaultwire.vault.changes.journal import Retention
+from vaultwire.vault.changes.record_store import RecordStore
 from vaultwire.vault.disk import file_operations
 from vaultwire.vault.errors import TOO_MANY_WAITING, VaultError
 from vaultwire.vault.holding.decisions import Decision, DecisionLog
@@ -29,16 +31,23 @@ STEPS = (
 )
 
 
+def damage(folder: Path, sql: str) -> None:
+    """Change the rows of the journal below a folder, as no program of ours does."""
+    (path,) = folder.rglob("journal.sqlite3")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        assert connection.execute(sql).rowcount > 0
+
+
 def test_another_process_finds_a_proposal_with_every_byte(tmp_path: Path) -> None:
-    made = ProposalStore(str(tmp_path)).add("write", AUTHOR, STEPS, label="a label")
-    (found,) = ProposalStore(str(tmp_path)).all()
+    made = ProposalStore(RecordStore(str(tmp_path))).add("write", AUTHOR, STEPS, label="a label")
+    (found,) = ProposalStore(RecordStore(str(tmp_path))).all()
     assert (found.id, found.author, found.label, found.state) == (made.id, AUTHOR, "a label", "waiting")
     assert found.steps == STEPS
     assert [step.after for step in found.steps if isinstance(step, Write)] == [b"new\n", b"\xff\x00"]
 
 
 def test_a_proposal_is_decided_once(tmp_path: Path) -> None:
-    one, other = ProposalStore(str(tmp_path)), ProposalStore(str(tmp_path))
+    one, other = ProposalStore(RecordStore(str(tmp_path))), ProposalStore(RecordStore(str(tmp_path)))
     number = one.add("write", AUTHOR, STEPS).id
     before = one.stamp()
     assert other.decide(number, "refused", reason="not now")
@@ -49,12 +58,12 @@ def test_a_proposal_is_decided_once(tmp_path: Path) -> None:
     assert (found.state, found.reason, found.change) == ("refused", "not now", None)
 
 
-def test_decisions_come_in_their_order_and_a_torn_line_hides_no_other(tmp_path: Path) -> None:
-    log = DecisionLog(str(tmp_path))
+def test_decisions_come_in_their_order_and_a_damaged_one_hides_no_other(tmp_path: Path) -> None:
+    log = DecisionLog(RecordStore(str(tmp_path)))
     log.add(Decision("kept", change=1), Decision("undone", "5e55", "someone", change=2, by=3, text="undone"))
     _, position = log.since(0)
-    with open(tmp_path / "decisions.jsonl", "ab") as file:
-        file.write(b'{"kind": "ke')
+    log.add(Decision("kept", change=9))
+    damage(tmp_path, "UPDATE decisions SET fields = substr(fields, 1, 9) WHERE id = 3")
     log.add(Decision("refused", proposal=7))
     assert [each.kind for each in log.all()] == ["kept", "undone", "refused"]
     assert [each.proposal for each in log.since(position)[0]] == [7]
@@ -74,26 +83,24 @@ def test_an_edit_that_reads_its_note_is_wholly_in_the_proposal(tmp_path: Path) -
 
 
 def test_a_damaged_proposal_is_said_and_hides_no_other(tmp_path: Path) -> None:
-    store = ProposalStore(str(tmp_path))
+    store = ProposalStore(RecordStore(str(tmp_path)))
     numbers = [store.add("write", AUTHOR, STEPS).id for _ in range(3)]
-    (damaged,) = [path for path in tmp_path.iterdir() if path.name.endswith("0002")]
-    damaged.write_bytes(damaged.read_bytes()[:-1])
-    again = ProposalStore(str(tmp_path))
+    damage(tmp_path, "UPDATE steps SET facts = replace(facts, 'Plan', 'Plot') WHERE owner = 'p2'")
+    again = ProposalStore(RecordStore(str(tmp_path)))
     assert [each.id for each in again.all()] == [numbers[0], numbers[2]]
-    assert again.unreadable() == [str(damaged)]
+    assert again.unreadable() == [2]
     assert again.add("write", AUTHOR, STEPS).id == 4
-    assert damaged.exists()
+    assert again.unreadable() == [2]
 
 
 def test_a_damaged_decision_lets_nothing_be_written(tmp_path: Path) -> None:
-    store = ProposalStore(str(tmp_path))
+    store = ProposalStore(RecordStore(str(tmp_path)))
     number = store.add("write", AUTHOR, STEPS).id
     store.decide(number, "refused")
-    (decision,) = tmp_path.glob("*.decision")
-    decision.write_bytes(b"")
-    (found,) = ProposalStore(str(tmp_path)).all()
+    damage(tmp_path, "UPDATE proposals SET state = 'waitinh', decision = ''")
+    (found,) = ProposalStore(RecordStore(str(tmp_path))).all()
     assert found.state == "refused"
-    assert not ProposalStore(str(tmp_path)).decide(number, "accepted")
+    assert not ProposalStore(RecordStore(str(tmp_path))).decide(number, "accepted")
 
 
 def test_a_file_system_without_hard_links_and_exchange_keeps_proposals(
@@ -104,43 +111,40 @@ def test_a_file_system_without_hard_links_and_exchange_keeps_proposals(
 
     monkeypatch.setattr(os, "link", refused)
     monkeypatch.setattr(file_operations, "system_rename", lambda: None)
-    one, other = ProposalStore(str(tmp_path)), ProposalStore(str(tmp_path))
+    one, other = ProposalStore(RecordStore(str(tmp_path))), ProposalStore(RecordStore(str(tmp_path)))
     assert [store.add("write", AUTHOR, STEPS).id for store in (one, other, one)] == [1, 2, 3]
     assert [store.decide(2, "refused") for store in (one, other)] == [True, False]
 
 
 def test_old_decided_proposals_go_and_waiting_ones_never_do(tmp_path: Path) -> None:
-    store = ProposalStore(str(tmp_path), Retention(days=-1))
+    store = ProposalStore(RecordStore(str(tmp_path)), Retention(days=-1))
     for _ in range(4):
         store.add("write", AUTHOR, STEPS)
     for number in (1, 2, 4):
         store.decide(number, "refused")
-    (tmp_path / "proposal-00000009.dead.part").write_bytes(b"torn")
-    later = ProposalStore(str(tmp_path), Retention(days=-1))
+    later = ProposalStore(RecordStore(str(tmp_path)), Retention(days=-1))
     assert later.add("write", AUTHOR, STEPS).id == 5
-    assert [(each.id, each.state) for each in later.all()] == [(3, "waiting"), (4, "refused"), (5, "waiting")]
-    assert [each.id for each in store.all()] == [3, 4, 5]
-    assert {path.name for path in tmp_path.iterdir()} == {
-        *(f"proposal-0000000{number}" for number in (3, 4, 5)), "proposal-00000004.decision", "lock", "log"
-    }  # fmt: skip
+    assert [(each.id, each.state) for each in later.all()] == [(3, "waiting"), (5, "waiting")]
+    assert [each.id for each in store.all()] == [3, 5]
+    records = RecordStore(str(tmp_path))
+    for table in ("steps", "contents"):
+        assert records.rows(f"SELECT DISTINCT owner FROM {table} ORDER BY owner") == [("p3",), ("p5",)]
+    later.decide(5, "refused")
+    assert later.add("write", AUTHOR, STEPS).id == 6  # no number comes twice
 
 
 def test_decided_proposals_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = ProposalStore(str(tmp_path))
+    store = ProposalStore(RecordStore(str(tmp_path)))
     for _ in range(20):
         store.decide(store.add("write", AUTHOR, STEPS).id, "refused")
-    again = ProposalStore(str(tmp_path))
+    statements: list[str] = []
+    monkeypatch.setattr(sqlite3, "connect", statements_of_journals.connect)
+    monkeypatch.setattr(statements_of_journals, "before", statements.append)
+    again = ProposalStore(RecordStore(str(tmp_path)))
     assert len(again.all()) == 20
-    opened = []
-    real = open
-
-    def counted(*args: Any, **rest: Any) -> Any:
-        opened.append(args[0])
-        return real(*args, **rest)
-
-    monkeypatch.setattr("builtins.open", counted)
+    assert sum("FROM steps" in each for each in statements) == 20
     assert len(again.all()) == 20
-    assert not opened
+    assert sum("FROM steps" in each for each in statements) == 20
 
 
 def test_a_proposal_that_was_executed_and_not_decided_is_found_as_accepted(tmp_path: Path) -> None:
@@ -148,16 +152,15 @@ def test_a_proposal_that_was_executed_and_not_decided_is_found_as_accepted(tmp_p
     holding = open_vault(root, state=tmp_path / "state").holding
     number = holding.hold("write", AUTHOR, STEPS[:1]).id
     change = holding.accept(number)
-    (decision,) = tmp_path.rglob("*.decision")
-    decision.unlink()  # as if the process had been killed before it was written
+    # As if the process had been killed before it was written.
+    damage(tmp_path, "UPDATE proposals SET state = 'waiting', decided_ns = 0, decision = ''")
     later = open_vault(root, state=tmp_path / "state").holding
     assert [(each.state, each.change) for each in later.proposals.all()] == [("accepted", change.id)]
     assert later.waiting() == []
     with pytest.raises(VaultError, match="accepted already"):
         later.refuse(number)
-    assert decision.exists()
-    shutil.rmtree(decision.parent)
-    assert later.hold("write", AUTHOR, STEPS[1:2]).id > number  # so the journal's change is not taken for its own
+    (decided,) = later.proposals.all()
+    assert decided.decided_ns > 0
 
 
 def test_what_the_person_decided_is_logged_for_the_agent(tmp_path: Path) -> None:
@@ -199,7 +202,7 @@ def test_no_client_and_not_all_of_them_have_more_waiting_than_they_may(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int] | int]
 ) -> None:
     of_client, of_all = Room(4, 10_000), Room(9, 22_000)
-    store = ProposalStore(str(tmp_path_factory.mktemp("proposals")), of_client=of_client, of_all=of_all)
+    store = ProposalStore(RecordStore(str(tmp_path_factory.mktemp("proposals"))), of_client=of_client, of_all=of_all)
     sizes: dict[int, tuple[str, int]] = {}
     for step in steps:
         if isinstance(step, int):
@@ -218,6 +221,6 @@ def test_no_client_and_not_all_of_them_have_more_waiting_than_they_may(
         both = ((own, of_client), (together, of_all))
         if any(len(used) >= room.number or sum(used) + size > room.size for used, room in both):
             assert refusal == TOO_MANY_WAITING
-        # Beside the bytes, a file has its records: less than 1 KB each.
+        # Beside the bytes, a proposal has its rows: less than 1 KB each.
         if all(len(used) < room.number and sum(used) + size <= room.size - 1000 * len(used) for used, room in both):
             assert refusal == ""

@@ -63,7 +63,7 @@ def test_a_note_of_any_shape_costs_in_proportion_to_its_length(tmp_path: Path, n
 
         def read(path: VaultPath = path, facts: NoteFacts = known) -> Record:
             read_fields(files, path, facts, NgramFilter("a e i"))
-            return read_note(files, NoteStat(path, 0, 0, 0), None, hidden=False)
+            return read_note(files, NoteStat(path, 0, 0, 0), None, is_excluded=False)
 
         reading = read()
         assert reading.facts is not None
@@ -123,15 +123,24 @@ def test_a_note_of_10_mb_of_any_shape_takes_little_memory(tmp_path: Path, name: 
 
 # ---------------------------------------------------------------------- how far a note is looked into
 
-MARKS = offsets.MOST_MARKS
+# The bounds of these tests, unless they say otherwise: below the real ones, at which the same takes ten times as long.
+MARKS, LINES, PIECE = 20_000, 100_000, 1 << 13
 # Each begins as the one above it, and goes on with one mark too many: what stands there is not known.
 CUT = {
     "links": "[[n]]\n" * (MARKS // 2) + "[[beyond]] #beyond\n# Beyond\nneedle\n",
     "tags": "#t\n" * MARKS + "# Beyond\n[[beyond]] #beyond needle\n",
-    "lines": "x\n" * offsets.MOST_LINES + "# Beyond\n[[beyond]] #beyond needle\n" + "x " * (1 << 16),
+    "lines": "x\n" * LINES + "# Beyond\n[[beyond]] #beyond needle\n" + "x " * PIECE,
 }
 
 
+@pytest.fixture
+def bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offsets, "MOST_MARKS", MARKS)
+    monkeypatch.setattr(offsets, "MOST_LINES", LINES)
+    monkeypatch.setattr(offsets, "_PIECE", PIECE)
+
+
+@pytest.mark.usefixtures("bounds")
 @pytest.mark.parametrize("name", CUT)
 def test_what_is_beyond_the_bounds_is_searched_and_not_looked_into(tmp_path: Path, name: str) -> None:
     text = CUT[name]
@@ -147,19 +156,23 @@ def test_what_is_beyond_the_bounds_is_searched_and_not_looked_into(tmp_path: Pat
 
 
 def test_a_note_at_the_bounds_is_looked_into_to_its_end() -> None:
-    text = "#t\n" * (MARKS - 1) + "#last\n"
-    assert parse_note(text).problems == []
-    assert parse_note(text).tags == ["t", "last"]
+    """At the real ones."""
+    text = "#t\n" * (offsets.MOST_MARKS - 1) + "#last\n"
+    note = parse_note(text)
+    assert note.problems == []
+    assert note.tags == ["t", "last"]
     assert offsets.end_of_reading("x\n" * offsets.MOST_LINES) == 2 * offsets.MOST_LINES
 
 
+@pytest.mark.usefixtures("bounds")
 def test_all_that_reads_a_note_reads_it_as_far() -> None:
     text = CUT["links"] + "[[far]] #far\n"
     assert {span.linktext for span in link_spans(text)} == {"n"}
     assert tag_spans(text) == []
-    assert len(parse_note(text).links) == len(link_spans(text)) > MARKS // 2 - (1 << 16)
+    assert len(parse_note(text).links) == len(link_spans(text)) > MARKS // 2 - PIECE
 
 
+@pytest.mark.usefixtures("bounds")
 def test_no_section_goes_on_where_a_note_was_not_looked_into() -> None:
     """Replacing it would replace headings that nobody saw."""
     text = "# First\n" + "[[n]]\n" * MARKS + "# Unseen\ntext\n"
@@ -169,6 +182,7 @@ def test_no_section_goes_on_where_a_note_was_not_looked_into() -> None:
     assert built.lines == MARKS + 3
 
 
+@pytest.mark.usefixtures("bounds")
 def test_a_note_that_was_not_looked_into_to_its_end_may_be_private_there() -> None:
     privacy = PrivacyRules(["secret"])
     assert privacy.is_private_note((CUT["tags"] + "#secret\n").encode())

@@ -28,8 +28,8 @@ def stat_of(path: str, size: int = 1) -> NoteStat:
     return NoteStat(VaultPath(path), size, 20, 300)
 
 
-def record_of(path: str, *, hidden: bool = False, digest: int = 5, is_racy: bool = False) -> Record:
-    return Record(stat_of(path), is_note=path.endswith(".md"), hidden=hidden, digest=digest, is_racy=is_racy)
+def record_of(path: str, *, is_excluded: bool = False, digest: int = 5, is_racy: bool = False) -> Record:
+    return Record(stat_of(path), is_note=path.endswith(".md"), is_excluded=is_excluded, digest=digest, is_racy=is_racy)
 
 
 def indexes_of(catalog: Catalog) -> set[str]:
@@ -51,7 +51,7 @@ A, B, PICTURE = record_of("f/A.md"), record_of("f/B.md"), record_of("f/P.png", d
         ([A, B], ["f/B.md"], False),
         ([A, record_of("f/B.md", is_racy=True)], ["f/A.md", "f/B.md"], False),
         ([A, record_of("f/B.md", is_racy=True)], ["f/A.md"], False),
-        ([record_of("f/A.md", hidden=True)], ["f/A.md"], False),
+        ([record_of("f/A.md", is_excluded=True)], ["f/A.md"], False),
         ([record_of("f/A.md", digest=UNREAD)], ["f/A.md"], False),
     ],
 )
@@ -66,12 +66,12 @@ def test_a_folder_is_as_seen_only_if_nothing_of_it_is_open(
 
 @given(st.data())
 def test_a_folder_is_unchanged_only_if_none_of_its_files_must_be_read(data: st.DataObject) -> None:
-    """The quick way and the plain way agree; hidden files are left to the plain way."""
+    """The quick way and the plain way agree; excluded files are left to the plain way."""
     paths = data.draw(st.lists(st.sampled_from(["f/A.md", "f/b.md", "f/C.canvas", "f/d.png"]), unique=True))
     records = []
     for path in paths:
-        is_unread, is_hidden, is_racy = (data.draw(st.integers(0, 9)) == 0 for _ in range(3))
-        record = record_of(path, hidden=is_hidden, digest=UNREAD if is_unread else 5, is_racy=is_racy)
+        is_unread, is_excluded, is_racy = (data.draw(st.integers(0, 9)) == 0 for _ in range(3))
+        record = record_of(path, is_excluded=is_excluded, digest=UNREAD if is_unread else 5, is_racy=is_racy)
         records.append(record._replace(problem="cannot be read" if is_unread and is_searchable(path) else None))
     changed = [
         stat_of(path, data.draw(st.sampled_from([1, 1, 1, 2]))) for path in paths if data.draw(st.integers(0, 9))
@@ -84,7 +84,7 @@ def test_a_folder_is_unchanged_only_if_none_of_its_files_must_be_read(data: st.D
     plainly = {stat.path for stat in changed} == set(known) and not any(
         must_be_read(stat, known[stat.path], Excludes()) for stat in changed
     )
-    assert is_unchanged == (plainly and not any(record.hidden for record in records))
+    assert is_unchanged == (plainly and not any(record.is_excluded for record in records))
 
 
 @pytest.mark.parametrize("other", [(2, 20, 300), (1, 21, 300), (1, 20, 301)])
@@ -135,7 +135,7 @@ def test_after_a_change_only_the_names_of_the_changed_notes_are_read() -> None:
     catalog.store(record_of(f"f/number {number}.md") for number in range(300))
     assert len(names.match(catalog, "nubmer", None)) == 300
     assert catalog.names_read == 300
-    catalog.store([record_of("f/number 7.md", digest=6), record_of("f/number 8.md", hidden=True)])
+    catalog.store([record_of("f/number 7.md", digest=6), record_of("f/number 8.md", is_excluded=True)])
     assert len(names.match(catalog, "nubmer", None)) == 299
     catalog.store([record_of("f/orange.md")])
     catalog.forget(["f/number 9.md"])
@@ -169,7 +169,7 @@ def test_properties_tasks_and_links_are_counted_when_notes_are_written_not_when_
     facts: Facts = ([(0, 1, "other", "Other", "", 0)], [], [], [], [colour], tasks)
     catalog.store(record_of(f"{number}.md")._replace(facts=facts) for number in range(5))
     catalog.forget(["0.md"])
-    catalog.store([record_of("1.md", hidden=True)._replace(facts=facts)])
+    catalog.store([record_of("1.md", is_excluded=True)._replace(facts=facts)])
     catalog.scans.clear()
     assert summaries.properties(catalog, "", None) == [("Colour", ["red"], 3)]
     found = summaries.stats(catalog, 5)
@@ -206,7 +206,7 @@ def test_a_list_of_tasks_reads_no_row_of_a_task_before_its_page(is_done: bool) -
         [(3, " ", "", "pick", None, True), (4, "x", "", "sow", None, False), (9, " ", "", "eat", None, True)],
     )
     catalog.store(record_of(f"{number}.md")._replace(facts=facts) for number in range(5))
-    catalog.store([record_of("1.md", hidden=True)._replace(facts=facts), record_of("2.md")])
+    catalog.store([record_of("1.md", is_excluded=True)._replace(facts=facts), record_of("2.md")])
     catalog.scans.clear()
     found = summaries.tasks(catalog, TaskFilter(is_done=is_done), None, None)
     assert [scan for scan in catalog.scans if scan.startswith("SCAN tasks")] == []

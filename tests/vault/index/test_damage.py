@@ -100,12 +100,12 @@ def test_a_damaged_file_is_rebuilt(
     shutil.copytree(tmp_path / "cache", tmp_path / "sound")
     count = len(files_of(tmp_path / "sound"))
     assert count > 2
+    expected = answers_of_new(root)
     for number in range(count):
         cache = damaged(tmp_path, number, tmp_path / "sound")
         victim = files_of(cache)[number]
         damage(victim)
         _, again, home = open_stored(root, cache, backend)
-        expected = answers_of_new(root)
         assert difference(answers(again), expected) == {}, victim
         assert home.problem == "", victim
         again.close()
@@ -132,9 +132,10 @@ def test_files_lost_while_they_are_open_cost_no_answer(
         victim = victims[number % len(victims)]
         damage(victim)
         change(vault)
-        assert difference(answers(index), answers_of_new(vault)) == {}, victim
+        expected = answers_of_new(vault)
+        assert difference(answers(index), expected) == {}, victim
         _, other, _ = open_stored(vault, cache, backend)
-        assert difference(answers(other), answers_of_new(vault)) == {}, victim
+        assert difference(answers(other), expected) == {}, victim
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be deleted there")

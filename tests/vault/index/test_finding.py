@@ -76,20 +76,20 @@ done: true
 ---
 === Projects/Über.md
 - [-] dropped #homework
-=== Hidden/Secret.md
+=== Excluded/Secret.md
 ---
 status: done
 aliases: Garden
 tags: outdoor
 ---
-- [ ] hidden #home
+- [ ] excluded #home
 === picture.PNG
 """
 
 
 def open_over(root: Path, backend: Callable[[str | None], TextIndex] = MemoryText) -> Index:
     files = Files(str(root), 10_000)
-    return Index(files, IndexFolder(files.root, None, open_text=backend), lambda: Excludes(("Hidden/",)))
+    return Index(files, IndexFolder(files.root, None, open_text=backend), lambda: Excludes(("Excluded/",)))
 
 
 @pytest.fixture(params=BACKENDS, ids=lambda backend: str(backend.__name__))
@@ -465,6 +465,8 @@ TIMES = {
     "9999-12-31T00:00Z": datetime.max.replace(tzinfo=UTC),
     " today ": datetime(2026, 3, 10).astimezone(),
     "Yesterday": datetime(2026, 3, 9).astimezone(),
+    "last week": datetime(2026, 3, 2).astimezone(),
+    "2026-02": datetime(2026, 2, 1).astimezone(),
 }
 
 
@@ -563,7 +565,7 @@ TASKS: list[tuple[TaskFilter, str | None, str | None, list[tuple[str, int]]]] = 
     (TaskFilter(text="DROP"), None, "Projects", [(ALL[3], 1)]),
     (TaskFilter(), None, "Projects", [(ALL[1], 7), (ALL[3], 1)]),
     (TaskFilter(), "Projects/Über.md", None, [(ALL[3], 1)]),
-    (TaskFilter(tag="home"), "Hidden/Secret.md", None, [("Hidden/Secret.md", 6)]),
+    (TaskFilter(tag="home"), "Excluded/Secret.md", None, [("Excluded/Secret.md", 6)]),
 ]
 
 
@@ -599,7 +601,7 @@ def test_the_vault_in_numbers_leaves_hidden_notes_out(index: Index, tmp_path: Pa
     assert found.attachments == [("png", 1, 0)]
     assert [(each.folder, each.notes) for each in found.folders] == [("", 3), ("Projects", 3)]
     assert [problem.path for problem in found.problems] == ["large.md", "broken.md"]
-    visible = [path for path in tmp_path.rglob("*.md") if "Hidden" not in path.parts]
+    visible = [path for path in tmp_path.rglob("*.md") if "Excluded" not in path.parts]
     assert found.size == sum(path.stat().st_size for path in visible)
     assert found.modified_ns == max(path.stat().st_mtime_ns for path in visible)
     assert not found.is_watched

@@ -38,7 +38,7 @@ Status: open
 tags: [Work/now]
 up: "[[B]]"
 ---
-[[Hidden/Secret]] [[B#Part|shown]] ![[pic.png]]
+[[Excluded/Secret]] [[B#Part|shown]] ![[pic.png]]
 === Sub/B.md
 ---
 status: done
@@ -48,7 +48,7 @@ empty:
 #home
 === Sub/Deep/C.md
 Text
-=== Hidden/Secret.md
+=== Excluded/Secret.md
 ---
 status: secret
 tags: [work]
@@ -58,7 +58,7 @@ tags: [work]
 {}
 === All.base
 === .obsidian/app.json
-{"userIgnoreFilters": ["Hidden/"]}
+{"userIgnoreFilters": ["Excluded/"]}
 """
 _NOTES = ["A.md", "Sub/B.md", "Sub/Deep/C.md"]
 _FILES = ["A.md", "All.base", "Sub/B.md", "Sub/Deep/C.md", "board.canvas", "pic.PNG"]
@@ -81,7 +81,7 @@ def _rows(root: Path) -> Rows:
         (DirectlyIn("Sub"), ["Sub/B.md"]),
         (DirectlyIn(""), ["A.md", "All.base", "board.canvas", "pic.PNG"]),
         (AtPath("A.md"), ["A.md"]),
-        (AtPath("Hidden/Secret.md"), []),
+        (AtPath("Excluded/Secret.md"), []),
         (NameEndsWith(".md"), _NOTES),
         (NameEndsWith(".png"), ["pic.PNG"]),
         (HasExtension("png"), []),
@@ -127,7 +127,7 @@ def test_links_to_excluded_files_are_left_out(tmp_path: Path) -> None:
         assert resolve(VaultPath("A.md"), "pic.png") == "pic.PNG"
         assert resolve(VaultPath("A.md"), "Secret") is None
         assert resolve(VaultPath("A.md"), "Nothing") is None
-    assert rows.at(["Hidden/Secret.md"], NO_PROGRESS) == []
+    assert rows.at(["Excluded/Secret.md"], NO_PROGRESS) == []
 
 
 def test_the_version_differs_after_each_change_and_only_then(tmp_path: Path) -> None:

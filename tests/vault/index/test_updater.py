@@ -84,7 +84,7 @@ COUNTED: list[tuple[Callable[[Path], object], int, int]] = [
     (lambda root: (root / "new.md").write_text("another pear"), 10, 0),
     (lambda root: (root / "sub/1.md").unlink(), 9, 0),
     (lambda root: (root / ".vaultwireignore").write_text("sub/2.md\n"), 8, 0),
-    (lambda root: (root / "sub/2.md").write_text("hidden, and changed"), 8, 0),
+    (lambda root: (root / "sub/2.md").write_text("excluded, and changed"), 8, 0),
     (lambda root: (root / "sub/2.md").unlink(), 8, 0),
     (lambda root: (root / ".vaultwireignore").write_text("*.png\n"), 8, 0),
     (lambda root: (root / "sub").rename(root / "moved"), 8, 0),
@@ -320,7 +320,7 @@ def test_hidden_files_that_change_are_no_next_changes(root: Path) -> None:
     (root / ".obsidian").mkdir()
     watch = Watch(str(root))
     (root / ".obsidian/workspace.json").write_text("[]")
-    (root / ".hidden.tmp").write_text("new text")
+    (root / ".is_excluded.tmp").write_text("new text")
     before = time.monotonic()
     assert not any(index._fresh._next_changes(watch, 0.3))
     assert time.monotonic() - before >= 0.3

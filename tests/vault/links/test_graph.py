@@ -72,7 +72,7 @@ linktexts = st.builds(
 )
 def test_all_links_at_once_lead_where_each_leads_by_the_rules(files: dict[str, tuple[bool, list[str]]]) -> None:
     targets = LinkResolver(VaultPath(path) for path in files)
-    hidden = {path for path, (is_hidden, _) in files.items() if is_hidden}
+    excluded = {path for path, (is_excluded, _) in files.items() if is_excluded}
     links: dict[str, list[str]] = {}
     wanted: dict[str, set[str]] = {}
     lost: list[tuple[str, int]] = []
@@ -82,11 +82,11 @@ def test_all_links_at_once_lead_where_each_leads_by_the_rules(files: dict[str, t
         parsed = parse_note("")._replace(links=written) if is_note(path) else None
         stat = NoteStat(VaultPath(path), 0, 0, 0)
         facts = to_facts(VaultPath(path), parsed) if parsed else None
-        records.append(Record(stat, is_note=is_note(path), hidden=path in hidden, facts=facts))
-        if parsed is None or path in hidden:
+        records.append(Record(stat, is_note=is_note(path), is_excluded=path in excluded, facts=facts))
+        if parsed is None or path in excluded:
             continue
         found = [targets.resolve(VaultPath(path), linkpath_of(text)) for text in texts]
-        wanted[path] = {str(each) for each in found if each is not None} - hidden - {path}
+        wanted[path] = {str(each) for each in found if each is not None} - excluded - {path}
         lost += [(path, line) for line, each in enumerate(found, start=1) if each is None]
         links[path] = texts
     catalog = Catalog(None)
@@ -217,7 +217,17 @@ def test_a_graph_that_follows_changes_equals_a_new_one(
         return original(catalog, progress)
 
     monkeypatch.setattr(link_graph, "build_graph", counted)
-    names = ["A.md", "b.md", "Sub/A.md", "Sub/c.md", "Sub/Deep/b.md", "d.png", "Sub/d.png", "Hidden/A.md", "\u00c9.md"]
+    names = [
+        "A.md",
+        "b.md",
+        "Sub/A.md",
+        "Sub/c.md",
+        "Sub/Deep/b.md",
+        "d.png",
+        "Sub/d.png",
+        "Excluded/A.md",
+        "\u00c9.md",
+    ]
     texts = [
         "[[A]]",
         "[[b]]",
@@ -240,7 +250,7 @@ def test_a_graph_that_follows_changes_equals_a_new_one(
             else:
                 path.write_text("\n".join(chance.choices(texts, k=chance.randrange(5))))
         if chance.random() < 0.15:
-            (tmp_path / ".vaultwireignore").write_text(chance.choice(["", "Hidden/\n", "Sub/\n"]))
+            (tmp_path / ".vaultwireignore").write_text(chance.choice(["", "Excluded/\n", "Sub/\n"]))
         graph = ours.overview.link_graph()
         assert answers(graph) == answers(open_vault(tmp_path).overview.link_graph())
     assert builds == 30 + 1, "one for each new vault, and the first one of ours"

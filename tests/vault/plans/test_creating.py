@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.vaults import snapshot, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.markdown import edits
-from vaultwire.markdown.links import decoded_destination, parse_linktext
+from vaultwire.markdown.inline import decoded_destination, parse_linktext
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.days import days_around
 from vaultwire.vault.disk.files import Files

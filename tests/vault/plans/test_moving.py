@@ -542,7 +542,7 @@ def where_links_lead(root: Path, renamed: dict[str, str]) -> dict[str, list[tupl
 def without_targets(data: bytes) -> str:
     """Return a note's text without what its links say."""
     text = data.decode()
-    places = {place for span in link_spans(text) for place in (span.target, span.shown) if place}
+    places = {place for span in link_spans(text) for place in (span.target, span.display_place) if place}
     for start, end in sorted(places, reverse=True):
         text = text[:start] + text[end:]
     return text

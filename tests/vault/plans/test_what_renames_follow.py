@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.calls import call
 from support.vaults import open_vault, write_vault
 from vaultwire.markdown.canvas import cards, file_nodes
-from vaultwire.markdown.links import parse_linktext
+from vaultwire.markdown.inline import parse_linktext
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.links.link_resolver import LinkResolver

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultwire.bases.moment_format import format_moment
-from vaultwire.vault.settings.moment_parse import parse_moment
+from vaultwire.vault.settings.obsidian_settings import parse_moment
 
 FRIDAY = datetime(2024, 1, 5, 9, 7, 3, 45_678, tzinfo=UTC)
 NEW_YEARS_EVE = datetime(2018, 12, 31, 13, 30, 59, 999_000, tzinfo=UTC)

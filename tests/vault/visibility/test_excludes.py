@@ -18,7 +18,7 @@ from vaultwire.vault.settings.obsidian_settings import CachedSettings, FileConte
 from vaultwire.vault.visibility.excludes import CachedExcludes, Excludes
 
 FILTERS = [
-    # a filter, what it hides, what it does not
+    # a filter, what it excludes, what it does not
     ("Archive/", ["Archive/a.md", "Archive/b/c.md", "archive/a.md"], ["Archive.md", "x/Archive/a.md", "Archives/a.md"]),
     ("Arch", ["Archive/a.md", "Arch.md", "architecture.md"], ["My Arch.md", "x/Arch/a.md"]),
     ("a.b", ["a.b.md", "A.B/c.md"], ["axb.md"]),
@@ -37,16 +37,16 @@ FILTERS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "hidden", "shown"), FILTERS)
-def test_obsidians_filters_hide_what_they_hide_in_obsidian(text: str, hidden: list[str], shown: list[str]) -> None:
+@pytest.mark.parametrize(("text", "excluded", "shown"), FILTERS)
+def test_obsidians_filters_hide_what_they_hide_in_obsidian(text: str, excluded: list[str], shown: list[str]) -> None:
     excludes = Excludes((text,))
-    assert [path for path in hidden + shown if excludes.hides(path)] == hidden
+    assert [path for path in excluded + shown if excludes.is_excluded(path)] == excluded
     assert excludes.problems == ()
 
 
 def test_several_filters_hide_what_any_of_them_hides() -> None:
     excludes = Excludes(("a/", "/x$/", "b/"), FileContent("*.log\n"))
-    assert [path for path in ("a/1", "b/1", "c/1", "c/x", "c/1.log") if excludes.hides(path)] == [
+    assert [path for path in ("a/1", "b/1", "c/1", "c/x", "c/1.log") if excludes.is_excluded(path)] == [
         "a/1",
         "b/1",
         "c/x",
@@ -64,23 +64,23 @@ BAD_FILTERS = [
 
 
 @pytest.mark.parametrize(("text", "problem"), BAD_FILTERS)
-def test_a_filter_that_is_none_hides_nothing_and_is_told(text: str, problem: str) -> None:
+def test_a_filter_that_is_none_excludes_nothing_and_is_told(text: str, problem: str) -> None:
     excludes = Excludes((text,))
     assert excludes.is_empty
-    assert not excludes.hides("(a/z.md")
+    assert not excludes.is_excluded("(a/z.md")
     assert [told.path for told in excludes.problems] == ["userIgnoreFilters in app.json"]
     assert excludes.problems[0].text.startswith(problem)
 
 
-def test_an_expression_without_end_is_given_up_hides_nothing_and_is_told() -> None:
+def test_an_expression_without_end_is_given_up_excludes_nothing_and_is_told() -> None:
     excludes = Excludes(("/^(a|a)*$/", "b/"))
     stamp = excludes.stamp
-    assert excludes.hides("aaa")
+    assert excludes.is_excluded("aaa")
     started = time.process_time()
-    assert not excludes.hides("a" * 60 + "!.md")
+    assert not excludes.is_excluded("a" * 60 + "!.md")
     assert time.process_time() - started < 10
-    assert not excludes.hides("aaa")
-    assert excludes.hides("b/a.md")
+    assert not excludes.is_excluded("aaa")
+    assert excludes.is_excluded("b/a.md")
     assert "takes too long" in excludes.problems[0].text
     assert excludes.stamp not in ("", stamp)
     assert excludes.stamp == Excludes(("b/",)).stamp
@@ -89,14 +89,14 @@ def test_an_expression_without_end_is_given_up_hides_nothing_and_is_told() -> No
 def test_an_expression_that_does_no_harm_is_never_given_up() -> None:
     excludes = Excludes(("/(draft|tmp)[^/]*\\.md$/",))
     # Ten times what it may take at once, in paths that take it a few microseconds each.
-    assert not any(excludes.hides(f"Folder {number % 7}/a note.md") for number in range(100_000))
+    assert not any(excludes.is_excluded(f"Folder {number % 7}/a note.md") for number in range(100_000))
     assert excludes.problems == ()
 
 
 # ---------------------------------------------------------------------- .vaultwireignore
 
 IGNORED = [
-    # lines, what they hide, what they do not
+    # lines, what they exclude, what they do not
     ("*.tmp", ["a.tmp", "x/y/a.tmp", "x.tmp/a.md"], ["a.tmp.md", "A.TMP"]),
     ("Archive/", ["Archive/a.md", "x/Archive/b/c.md"], ["Archive", "Archives/a.md"]),
     ("/Archive", ["Archive", "Archive/a.md"], ["x/Archive/a.md"]),
@@ -124,10 +124,10 @@ IGNORED = [
 ]
 
 
-@pytest.mark.parametrize(("lines", "hidden", "shown"), IGNORED)
-def test_the_ignore_file_hides_what_git_would_ignore(lines: str, hidden: list[str], shown: list[str]) -> None:
+@pytest.mark.parametrize(("lines", "excluded", "shown"), IGNORED)
+def test_the_ignore_file_excludes_what_git_would_ignore(lines: str, excluded: list[str], shown: list[str]) -> None:
     excludes = Excludes((), FileContent(lines))
-    assert [path for path in hidden + shown if excludes.hides(path)] == hidden
+    assert [path for path in excluded + shown if excludes.is_excluded(path)] == excluded
     assert excludes.problems == ()
 
 
@@ -151,7 +151,7 @@ CASES = st.lists(st.tuples(st.lists(LINES, min_size=1, max_size=4), PATHS), min_
     max_examples=5, phases=[Phase.generate]
 )  # a hundred cases each, because starting Git takes longer than its work
 @given(cases=CASES)
-def test_any_ignore_file_hides_what_git_ignores(
+def test_any_ignore_file_excludes_what_git_ignores(
     tmp_path_factory: pytest.TempPathFactory, cases: list[tuple[list[str], str]]
 ) -> None:
     root = tmp_path_factory.mktemp("vault")
@@ -169,7 +169,7 @@ def test_any_ignore_file_hides_what_git_ignores(
     ignored = set(told.stdout.decode().split("\0"))
     for number, (lines, path) in enumerate(cases):
         excludes = Excludes((), FileContent("\n".join(lines)))
-        assert (lines, path, excludes.hides(path)) == (lines, path, f"{number}/{path}" in ignored)
+        assert (lines, path, excludes.is_excluded(path)) == (lines, path, f"{number}/{path}" in ignored)
 
 
 BAD_LINES = [
@@ -185,13 +185,13 @@ BAD_LINES = [
 @pytest.mark.parametrize(("ignore", "problem"), BAD_LINES)
 def test_a_line_that_is_none_leaves_the_others(ignore: FileContent, problem: str) -> None:
     excludes = Excludes((), ignore)
-    assert excludes.hides("a")
-    assert not excludes.hides("x" * 255)
+    assert excludes.is_excluded("a")
+    assert not excludes.is_excluded("x" * 255)
     assert [told.path for told in excludes.problems] == [".vaultwireignore"]
     assert excludes.problems[0].text.startswith(problem)
 
 
-def test_an_ignore_file_that_cannot_be_read_hides_nothing_and_is_told() -> None:
+def test_an_ignore_file_that_cannot_be_read_excludes_nothing_and_is_told() -> None:
     excludes = Excludes((), FileContent(None, "is not UTF-8"))
     assert excludes.is_empty
     assert [*map(tuple, excludes.problems)] == [(".vaultwireignore", "is not UTF-8")]
@@ -209,12 +209,12 @@ def test_the_worst_line_that_is_taken_ends_on_the_worst_path(line: str, path: st
     excludes = Excludes((), FileContent(line))
     assert excludes.problems == ()
     started = time.process_time()
-    assert not excludes.hides(path)
+    assert not excludes.is_excluded(path)
     assert time.process_time() - started < 20  # without the limit, years
 
 
 def test_a_path_deeper_than_python_may_recurse_is_answered() -> None:
-    assert Excludes((), FileContent("a/b\nz")).hides("a/" * 2000 + "z")
+    assert Excludes((), FileContent("a/b\nz")).is_excluded("a/" * 2000 + "z")
 
 
 # ---------------------------------------------------------------------- no rules, the same rules, other rules
@@ -225,17 +225,17 @@ def test_no_rule_is_known_at_once(text: str) -> None:
     excludes = Excludes((), FileContent(text))
     assert excludes.is_empty
     assert excludes.stamp == ""
-    assert not excludes.hides("a")
+    assert not excludes.is_excluded("a")
 
 
-def test_a_vault_without_an_ignore_file_does_not_pay_for_the_library(tmp_path: Path) -> None:
+def test_a_vault_without_an_ignore_file_does_not_pay_for_the_library_of_expressions(tmp_path: Path) -> None:
     write_vault(tmp_path, '=== .obsidian/app.json\n{"userIgnoreFilters": ["a/"]}\n')
     code = (
         "import sys\n"
         "from vaultwire.vault.visibility.excludes import CachedExcludes\n"
         "from vaultwire.vault.settings.obsidian_settings import CachedSettings\n"
-        "assert CachedExcludes(sys.argv[1], CachedSettings(sys.argv[1])).get().hides('a/b') is (len(sys.argv) == 2)\n"
-        "print(sorted({'pathspec', 'regex'} & set(sys.modules)))\n"
+        "assert CachedExcludes(sys.argv[1], CachedSettings(sys.argv[1])).get().is_excluded('a/b') is (len(sys.argv) == 2)\n"
+        "print(sorted({'regex'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=True, text=True)
     assert done.stdout == "[]\n"
@@ -271,14 +271,14 @@ def test_the_rules_are_those_of_the_files_as_they_are_now(tmp_path: Path) -> Non
     )
     kept = CachedExcludes(str(tmp_path), CachedSettings(str(tmp_path)))
     first = kept.get()
-    assert first.hides("Archive/a.md")
-    assert first.hides("x/a.log.md")
+    assert first.is_excluded("Archive/a.md")
+    assert first.is_excluded("x/a.log.md")
     assert kept.get() is first
     (tmp_path / ".vaultwireignore").unlink()
-    assert not kept.get().hides("x/a.log.md")
+    assert not kept.get().is_excluded("x/a.log.md")
     (tmp_path / ".obsidian" / "app.json").write_text("{}")
     assert kept.get().is_empty
     write_vault(tmp_path, "=== .vaultwireignore\nb\n")
-    assert kept.get().hides("b")
+    assert kept.get().is_excluded("b")
     (tmp_path / ".vaultwireignore").write_bytes(b"\xff")
     assert kept.get().problems[0].text.startswith("is not UTF-8")

@@ -9,12 +9,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import regex  # type: ignore[import-untyped]
 
 from vaultwire.bases.comparing import compare, equal, is_empty, is_last, key_bytes, sort_key
-from vaultwire.bases.functions.arguments import Function, argument, is_list, items, number, text, whole
 from vaultwire.bases.moment_format import format_moment
 from vaultwire.bases.row import Row
 from vaultwire.bases.values import (
@@ -40,6 +39,50 @@ from vaultwire.bases.values import (
 )
 from vaultwire.markdown.patterns import javascript_pieces
 
+# Reads the arguments of a function.
+
+Function: TypeAlias = Callable[[Value, Sequence[Value], Row], Value]
+"""A function: the value before the dot (None for a global one), its arguments, the row. Raises CellError."""
+
+
+def argument(arguments: Sequence[Value], place: int) -> Value:
+    """Return an argument, null if it is not there."""
+    return arguments[place] if place < len(arguments) else None
+
+
+def text(arguments: Sequence[Value], place: int) -> str:
+    """Return an argument as text."""
+    return text_of(argument(arguments, place))
+
+
+def number(value: Value, function: str) -> float:
+    """Return a number. Raises CellError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise CellError(f"{function} needs a number, not {type_name(value)}")
+    return value
+
+
+def whole(arguments: Sequence[Value], place: int, default: int, function: str) -> int:
+    """Return an argument as a whole number, as JavaScript cuts it; ``default`` if it is not there."""
+    value = argument(arguments, place)
+    if value is None:
+        return default
+    found = number(value, function)
+    return 0 if math.isnan(found) else int(max(-(2**53), min(2**53, found)))
+
+
+def items(value: Value) -> Sequence[Value]:
+    """Return the items of a list; anything else is a list of it, null an empty one."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return value
+    return [] if value is None else [value]
+
+
+def is_list(value: Value) -> bool:
+    """Tell whether a value is a list."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, Mapping))
+
+
 # Regular expressions of JavaScript, run by the ``regex`` package: it ends a search that takes too long.
 
 _MOST_PATTERN = 2_000
@@ -55,8 +98,8 @@ def found_in(pattern: Regexp, text: str) -> bool:
 def replaced(pattern: Regexp, text: str, replacement: str) -> str:
     """Replace what matches: all with the flag ``g``, else the first. ``$1`` is a group, ``$&`` all. Raises CellError."""
 
-    def written(found: Any) -> str:
-        return str(_REFERENCE.sub(lambda reference: _referred(reference, found), replacement))
+    def written(match: Any) -> str:
+        return str(_REFERENCE.sub(lambda reference: _referred(reference, match), replacement))
 
     count = 0 if "g" in pattern.flags else 1
     made = _run(lambda: _compiled(pattern).sub(written, text, count=count, timeout=REGEXP_SECONDS))
@@ -88,13 +131,13 @@ def parted(pattern: Regexp, text: str) -> list[str]:
     return [*parts, text[begin:]][:MOST_ITEMS]
 
 
-def _referred(reference: Any, found: Any) -> str:
+def _referred(reference: Any, match: Any) -> str:
     dollar, whole, number, name = reference.groups()
     if dollar:
         return "$"
     if whole:
-        return str(found[0])
-    count = len(found.groups())
+        return str(match[0])
+    count = len(match.groups())
     if number and int(number) > count and len(number) > 1:  # two figures may be a group and a figure
         number, after = number[0], number[1]
     else:
@@ -102,7 +145,7 @@ def _referred(reference: Any, found: Any) -> str:
     if number and not 1 <= int(number) <= count:
         return str(reference[0])
     try:
-        group = found[int(number) if number else name]
+        group = match[int(number) if number else name]
     except IndexError:
         return str(reference[0])
     return f"{group or ''}{after}"
@@ -170,11 +213,11 @@ def _replace(of: Value, arguments: Sequence[Value], row: Row) -> Value:
     pattern, replacement = argument(arguments, 0), text(arguments, 1)
     if isinstance(pattern, Regexp):
         return _counted(row, lambda: replaced(pattern, text_of(of), replacement))
-    whole_text, wanted = text_of(of), text_of(pattern)
-    found = whole_text.count(wanted)
+    whole_text, pattern_text = text_of(of), text_of(pattern)
+    found = whole_text.count(pattern_text)
     if len(whole_text) + found * len(replacement) > MOST_TEXT:
         raise CellError(f"This text is longer than {MOST_TEXT:,} characters.")
-    return whole_text.replace(wanted, replacement)
+    return whole_text.replace(pattern_text, replacement)
 
 
 def _slice(of: Value, arguments: Sequence[Value], _: Row) -> Value:
@@ -184,17 +227,17 @@ def _slice(of: Value, arguments: Sequence[Value], _: Row) -> Value:
 
 def _split(of: Value, arguments: Sequence[Value], row: Row) -> Value:
     separator = argument(arguments, 0)
-    found = text_of(of)
+    whole_text = text_of(of)
     if separator is None:
-        parts = [found]
+        parts = [whole_text]
     elif isinstance(separator, Regexp):
-        parts = _counted(row, lambda: parted(separator, found))
+        parts = _counted(row, lambda: parted(separator, whole_text))
     else:
-        check_count(found.count(text_of(separator)))
-        parts = found.split(text_of(separator)) if text_of(separator) else list(found)
+        check_count(whole_text.count(text_of(separator)))
+        parts = whole_text.split(text_of(separator)) if text_of(separator) else list(whole_text)
     check_count(len(parts))
     row.budget.spend(len(parts) // 10)
-    row.budget.take(len(found) + 50 * len(parts))
+    row.budget.take(len(whole_text) + 50 * len(parts))
     most = whole(arguments, 1, len(parts), "split")
     return parts[:most] if most >= 0 else parts
 
@@ -229,10 +272,10 @@ REGEXP: Mapping[str, Function] = {"matches": _matches}
 # The functions of lists and objects. ``filter``, ``map`` and ``reduce`` are in ``table``: they evaluate for each item.
 
 
-def has(found: Sequence[Value], wanted: Value, row: Row) -> bool:
+def has(values: Sequence[Value], value: Value, row: Row) -> bool:
     """Tell whether an item of a list is equal to a value."""
-    row.budget.spend(len(found) // 4 + 1)
-    return any(equal(each, wanted, row.host, row.zone) for each in found)
+    row.budget.spend(len(values) // 4 + 1)
+    return any(equal(each, value, row.host, row.zone) for each in values)
 
 
 def _flat(of: Value, _: Sequence[Value], row: Row) -> Value:
@@ -246,14 +289,14 @@ def _flat(of: Value, _: Sequence[Value], row: Row) -> Value:
 
 
 def _unique(of: Value, _: Sequence[Value], row: Row) -> Value:
-    found: dict[tuple[str, str], Value] = {}
-    for each in items(of):
+    by_key: dict[tuple[str, str], Value] = {}
+    for item in items(of):
         row.budget.spend()
-        text = text_of(each)
-        if not isinstance(each, str):
+        text = text_of(item)
+        if not isinstance(item, str):
             row.budget.take(len(text))
-        found.setdefault((type_name(each), text), each)
-    return list(found.values())
+        by_key.setdefault((type_name(item), text), item)
+    return list(by_key.values())
 
 
 def _sort(of: Value, _: Sequence[Value], row: Row) -> Value:
@@ -303,13 +346,13 @@ def _stddev(of: Value, _: Sequence[Value], __: Row) -> Value:
 def _extreme(sign: int, kinds: tuple[type, ...]) -> Function:
     def chosen(of: Value, _: Sequence[Value], row: Row) -> Value:
         best: Value = None
-        for each in items(of):
+        for item in items(of):
             row.budget.spend()
-            if not isinstance(each, kinds) or isinstance(each, bool):
+            if not isinstance(item, kinds) or isinstance(item, bool):
                 continue
-            order = None if best is None else compare(each, best, row.zone)
+            order = None if best is None else compare(item, best, row.zone)
             if best is None or (order is not None and order * sign > 0):
-                best = each
+                best = item
         return best
 
     return chosen

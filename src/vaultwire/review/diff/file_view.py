@@ -18,7 +18,7 @@ from vaultwire.review.diff.parts import Part, counted, merged, parts_of, visible
 from vaultwire.review.diff.rows import File, Row, blocks_of, hunk_kind, moved_lines, rows_of, same_row
 from vaultwire.review.diff.words import LineKind, Steps, compared, kinds_of, tokens_of
 from vaultwire.vault.disk.contents import plain_text
-from vaultwire.vault.media_types import is_media, kind_of
+from vaultwire.vault.disk.paths import is_media, kind_of
 
 # ---------------------------------------------------------------------- canvases
 

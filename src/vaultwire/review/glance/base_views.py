@@ -16,8 +16,8 @@ from vaultwire.bases.row import Host
 from vaultwire.bases.values import ErrorValue, File, Image, Link, Memory, TagList, TooMuchMemoryError, Value
 from vaultwire.review.glance.rendering import base_address, file_address, is_allowed_address
 from vaultwire.vault.base_queries.running import BaseResult, BaseSource, ResultRow
+from vaultwire.vault.disk.paths import kind_of
 from vaultwire.vault.errors import INVALID_ARGUMENTS, TIMEOUT, TOO_LARGE, VaultError
-from vaultwire.vault.media_types import kind_of
 from vaultwire.vault.value_types import NoProgress, VaultPath
 from vaultwire.vault.vault import Vault
 

@@ -215,7 +215,7 @@ class Glance:
             return answer | {"problem": f"A search has at most {_MOST_QUERY:,} characters."}
         try:
             asked = self._vault.ask(q, "", limit)
-            found = asked.found if asked else self._vault.search(q, "", 0, limit)
+            found = asked.result if asked else self._vault.search(q, "", 0, limit)
             given = asked.help if asked else self._vault.search_help(q, "", limit, found)
         except VaultError as error:
             return answer | {"problem": error.message}

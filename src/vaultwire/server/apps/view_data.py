@@ -14,7 +14,6 @@ from vaultwire.review.diff.parts import visible
 from vaultwire.review.glance.glance import Glance
 from vaultwire.review.glance.rendering import marked, words_of
 from vaultwire.review.reviewer import Reviewer
-from vaultwire.server.apps.extension import CHANGE, GRAPH, SEARCH
 from vaultwire.server.vaults import Vaults
 from vaultwire.tools.resources import uri_of
 from vaultwire.vault.errors import VaultError
@@ -24,7 +23,7 @@ from vaultwire.vault.vault import Vault
 MOST_BYTES = 200_000
 """Of the files of a change, as JSON."""
 MOST_NODES, MOST_EDGES = 1500, 6000
-_NEEDED = {SEARCH: (), CHANGE: ("list_changes", "read_note"), GRAPH: ("list_notes",)}
+_NEEDED = {"search": (), "change": ("list_changes", "read_note"), "graph": ("list_notes",)}
 # What is asked of the links of the whole vault, and not of one note.
 _OF_THE_VAULT = ("unresolved", "orphans", "dead_ends", "hubs")
 
@@ -47,7 +46,7 @@ class ViewData:
         """
         if not all(may(tool) for tool in _NEEDED[view]):
             return None
-        make = {SEARCH: self._search, CHANGE: self._change, GRAPH: self._graph}[view]
+        make = {"search": self._search, "change": self._change, "graph": self._graph}[view]
         try:
             made = make(vault, arguments, data)
         except (VaultError, OSError):
@@ -61,7 +60,7 @@ class ViewData:
         words = words_of(query)
         notes = [_found(vault, note, words) for note in [*data["notes"], *data.get("partial_matches", ())]]
         answer = {"query": query, "notes": notes, "total": data["total"], "is_exact": data["total_is_exact"]}
-        return {"kind": SEARCH, "search": {**answer, "problem": "", "hints": [*data.get("hints", ())]}}
+        return {"kind": "search", "search": {**answer, "problem": "", "hints": [*data.get("hints", ())]}}
 
     def _change(self, name: str, _: Mapping[str, Any], data: Mapping[str, Any]) -> Data | None:
         listed = data.get("changes")
@@ -76,16 +75,16 @@ class ViewData:
             reviewer = self._reviewers[name] = Reviewer(self._vaults.get(name))
         item = reviewer.item(f"p{proposal}" if number is None else f"c{number}")
         item["files"] = _bounded(item["files"])
-        return {"kind": CHANGE, "item": item}
+        return {"kind": "change", "item": item}
 
     def _graph(self, name: str, arguments: Mapping[str, Any], data: Mapping[str, Any]) -> Data:
-        glance = self._glances.get(name)
-        if glance is None:
-            glance = self._glances[name] = Glance(self._vaults.get(name))
+        source = self._glances.get(name)
+        if source is None:
+            source = self._glances[name] = Glance(self._vaults.get(name))
         paths = None if arguments.get("what") in _OF_THE_VAULT else _paths_in(data)
         return {
-            "kind": GRAPH,
-            "graph": smaller(glance.graph(), paths),
+            "kind": "graph",
+            "graph": smaller(source.graph(), paths),
             "root": uri_of(self._vaults.get(name), VaultPath("")),
         }
 
@@ -133,21 +132,21 @@ def _bounded(files: list[Data]) -> list[Data]:
     return kept
 
 
-def smaller(graph: Mapping[str, Any], wanted: set[str] | None) -> Data:
+def smaller(graph: Mapping[str, Any], paths: set[str] | None) -> Data:
     """Return a graph with the wanted notes only, at most ``MOST_NODES`` of them: those with the most links."""
     nodes = graph["nodes"]
-    places = [place for place, node in enumerate(nodes) if wanted is None or node[0] in wanted]
+    places = [place for place, node in enumerate(nodes) if paths is None or node[0] in paths]
     kept = sorted(sorted(places, key=lambda place: -nodes[place][4])[:MOST_NODES])
     numbers = {place: number for number, place in enumerate(kept)}
     ends = graph["edges"]
     pairs = [(ends[at], ends[at + 1]) for at in range(0, len(ends), 2)]
     inside = [(numbers[one], numbers[other]) for one, other in pairs if one in numbers and other in numbers]
-    shown = inside[:MOST_EDGES]
+    drawn = inside[:MOST_EDGES]
     return {
         **graph,
         "nodes": [nodes[place] for place in kept],
-        "edges": [end for pair in shown for end in pair],
-        "notes": graph["notes"] if wanted is None else len(places),
-        "links": graph["links"] if wanted is None else len(inside),
-        "is_cut": graph["is_cut"] or len(kept) < len(places) or len(shown) < len(inside),
+        "edges": [end for pair in drawn for end in pair],
+        "notes": graph["notes"] if paths is None else len(places),
+        "links": graph["links"] if paths is None else len(inside),
+        "is_cut": graph["is_cut"] or len(kept) < len(places) or len(drawn) < len(inside),
     }

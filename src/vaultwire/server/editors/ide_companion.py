@@ -13,11 +13,10 @@ import threading
 import time
 from typing import NamedTuple
 
-from vaultwire.editor.proposals import TOOL
-from vaultwire.editor.state import Selection
+from vaultwire.editor import TOOL, Selection
 from vaultwire.protocol import jsonrpc
 from vaultwire.server.editors.methods import COMPANION_TOOLS, argument, name_argument
-from vaultwire.server.http.streams import Stream
+from vaultwire.server.mcp_endpoint import Stream
 from vaultwire.server.results import Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
 from vaultwire.server.workers import Job
@@ -29,12 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from vaultwire.editor.proposals import Decision
+    from vaultwire.editor import Decision
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.session import Session
     from vaultwire.server.editors.methods import Bridge
-    from vaultwire.server.results import Answer, Outlet
+    from vaultwire.server.results import Answer, FrameSink
 
 # Clients show their model 10 files and 16,384 characters of a selection. With one more they say that it was cut.
 _MOST_FILES = 10
@@ -138,28 +137,28 @@ class Companion:
 
     def _open_diff(self, client: Client, arguments: dict[str, Any]) -> list[str]:
         """Show the person a diff. Their decision is told with the client's name of the file."""
-        given, proposed = name_argument(arguments, "filePath"), _ProposedText(argument(arguments, "newContent"))
+        path, proposed = name_argument(arguments, "filePath"), _ProposedText(argument(arguments, "newContent"))
 
         def decided(decision: Decision) -> None:
             with self._lock:
-                if client.waiting.get(given) is not proposed:  # another diff has taken its place
+                if client.waiting.get(path) is not proposed:  # another diff has taken its place
                     return
-                del client.waiting[given]
+                del client.waiting[path]
             # A client takes an empty text for none, and would write its own.
             if decision.text is None or (not decision.text and proposed.text):
-                client.tell("ide/diffRejected", {"filePath": given})
+                client.tell("ide/diffRejected", {"filePath": path})
             else:
-                client.tell("ide/diffAccepted", {"filePath": given, "content": decision.text})
+                client.tell("ide/diffAccepted", {"filePath": path, "content": decision.text})
 
-        self._drop(client, given)  # the client would take its decision for the new one's
+        self._drop(client, path)  # the client would take its decision for the new one's
         with self._lock:
-            client.waiting[given] = proposed
+            client.waiting[path] = proposed
         name = client.session.peer.name or ""
-        diff, author = self._bridge.diff(given, given, proposed.text), Author(name, TOOL, client.name)
+        diff, author = self._bridge.diff(path, path, proposed.text), Author(name, TOOL, client.name)
         try:
             self._bridge.proposals.propose(diff, author, client, decided)
         except ValueError:
-            self._drop(client, given)
+            self._drop(client, path)
             raise
         return []
 
@@ -171,11 +170,11 @@ class Companion:
             client.tell("ide/diffRejected", {"filePath": given})
         return [json.dumps({"content": None if dropped is None else dropped.text}, ensure_ascii=False)]
 
-    def _drop(self, client: Client, given: str) -> _ProposedText | None:
+    def _drop(self, client: Client, path: str) -> _ProposedText | None:
         """Drop a client's diff of a file without telling anybody."""
         with self._lock:
-            dropped = client.waiting.pop(given, None)
-        self._bridge.proposals.withdraw(client, given)
+            dropped = client.waiting.pop(path, None)
+        self._bridge.proposals.withdraw(client, path)
         return dropped
 
     # ------------------------------------------------------------------ who is there
@@ -293,11 +292,11 @@ class _Sessions(Subscriptions):
         super().__init__()
         self._companion = companion
 
-    def attach(self, lock: threading.Lock, session: Session, outlet: Outlet) -> None:
-        super().attach(lock, session, outlet)
-        assert isinstance(outlet, Stream)  # these clients come over HTTP only
-        outlet.most = _MOST_KEPT
-        self._companion.join(Client(lock, session, outlet, time.monotonic()))
+    def attach(self, lock: threading.Lock, session: Session, sink: FrameSink) -> None:
+        super().attach(lock, session, sink)
+        assert isinstance(sink, Stream)  # these clients come over HTTP only
+        sink.most = _MOST_KEPT
+        self._companion.join(Client(lock, session, sink, time.monotonic()))
 
     def end(self, subscriber: Request | Session) -> None:
         self._companion.leave(subscriber)

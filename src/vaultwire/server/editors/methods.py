@@ -7,24 +7,230 @@ the person.
 from __future__ import annotations
 
 import json
+import os
+import posixpath
 import re
 import secrets
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from vaultwire import __version__
-from vaultwire.editor.proposals import TOOL, Decision, Diff, Proposals
-from vaultwire.editor.state import NOTHING, EditorState, Mention, Selection, select_lines
+from vaultwire.editor import (
+    NOTHING,
+    TOOL,
+    Decision,
+    Diff,
+    EditorState,
+    Mention,
+    Position,
+    Proposals,
+    Selection,
+    select_lines,
+)
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE, negotiate
-from vaultwire.server.editors.notifications import MODELS_CALL, ClientPaths, Diagnostics, Quirks, make_diff, quirks_of
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.changes.change import Author
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.links.faults import Finding
 from vaultwire.vault.vault import Vault
+
+# ---------------------------------------------------------------------- notifications
+#
+# What clients do with them was measured (``docs/editors.md``). Paths are absolute: a client passes a wrong one on to its model.
+
+
+class Quirks(NamedTuple):
+    """Where a client differs: it counts lines from 1, needs lines in every mention, wants no quotes around paths, or
+    compares diagnostics (``editors.diagnostics``). ``name`` is for people.
+    """
+
+    name: str = "an assistant"
+    first_line: int = 0
+    whole_needs_lines: bool = False
+    quotes: bool = True
+    compares: bool = False
+
+
+_QUIRKS = {
+    "claude-code": Quirks("Claude Code", compares=True),
+    "opencode": Quirks("opencode", first_line=1, whole_needs_lines=True, quotes=False),
+}
+
+# With one of these in its path no form of a mention attaches the file.
+_UNMENTIONABLE = ('"', "#")
+
+
+def quirks_of(client: str) -> Quirks:
+    """Return where a client differs, by its name in the handshake."""
+    return _QUIRKS.get(client, Quirks())
+
+
+class ClientPaths:
+    """Turns the paths of one vault into those of clients, and back."""
+
+    def __init__(self, root: str) -> None:
+        """``root`` is the vault's folder as the person named it."""
+        self.root = os.path.abspath(root)
+        self._real = os.path.realpath(root)
+
+    def absolute(self, path: str) -> str:
+        """Return the absolute path of a file."""
+        return os.path.join(self.root, *path.split("/"))
+
+    def uri(self, path: str) -> str:
+        """Return a file's URI."""
+        return Path(self.absolute(path)).as_uri()
+
+    def vault_path(self, client_path: str) -> str | None:
+        """Return the path in the vault for a client's name of a file; None if it is outside the vault.
+
+        The name is a URI, percent-encoded or not, an absolute path or, as the contract has it, a path from the vault's root.
+        """
+        text = client_path.removeprefix("_claude_fs_right:").removeprefix("_claude_fs_left:")
+        texts = [text]
+        if text.startswith("file://"):
+            bare = text.removeprefix("file://").removeprefix("localhost")
+            texts = [bare] if "%" not in bare else [bare, unquote(bare)]  # a file name may have a percent sign itself
+        found = [path for each in texts if (path := self._below(each)) is not None]
+        there = [path for path in found if os.path.lexists(self.absolute(path))]
+        return next(iter([*there, *found[::-1]]), None)
+
+    def _below(self, text: str) -> str | None:
+        if os.name == "nt" and text[:1] == "/" and text[2:3] == ":":  # file:///C:/…
+            text = text[1:]
+        if not os.path.isabs(text):
+            return _inner(text)
+        for root in (self.root, self._real):
+            relative = (
+                os.path.relpath(text, root) if os.path.splitdrive(text)[0] == os.path.splitdrive(root)[0] else ".."
+            )
+            if relative != ".." and not relative.startswith(".." + os.sep):
+                return relative.replace(os.sep, "/")
+        # From the vault's root, as the contract has it, if there is such a file.
+        inner = _inner(text.lstrip("/"))
+        return inner if inner is not None and os.path.lexists(self.absolute(inner)) else None
+
+    def selection(self, selection: Selection, quirks: Quirks) -> dict[str, Any]:
+        """Return the parameters of ``selection_changed``. An empty path clears what the client shows."""
+        if not selection.path:
+            return {"text": "", "filePath": "", "fileUrl": "", "selection": _range(selection, 0)}
+        return {
+            "text": selection.text,
+            "filePath": self.absolute(selection.path),
+            "fileUrl": self.uri(selection.path),
+            "selection": _range(selection, quirks.first_line),
+        }
+
+    def mention(self, mention: Mention, quirks: Quirks) -> dict[str, Any] | None:
+        """Return the parameters of ``at_mentioned``; None where no form of it attaches the file."""
+        place = self.absolute(mention.path)
+        quoted = quirks.quotes and any(map(str.isspace, place))  # wide and no-break spaces, too
+        if any(sign in (place if quoted else mention.path) for sign in _UNMENTIONABLE):
+            return None
+        first, last = mention.first_line, max(mention.last_line, mention.first_line)
+        if quoted:
+            # Without quotes the client attaches nothing. With them, it reads lines only inside the quotes, from 1.
+            lines = f"#L{first}" + (f"-{last}" if last != first else "") if first else ""
+            return {"filePath": f'"{place}{lines}"'}
+        if not first:
+            if not quirks.whole_needs_lines:
+                return {"filePath": place}
+            first = last = 1
+        shift = quirks.first_line - 1
+        return {"filePath": place, "lineStart": first + shift, "lineEnd": last + shift}
+
+
+def _inner(text: str) -> str | None:
+    """Return a path from the vault's root, None if it leads out of the vault."""
+    path = text.replace(os.sep, "/")
+    return None if os.path.isabs(path) or posixpath.normpath(path).split("/")[0] == ".." else path
+
+
+def _range(selection: Selection, first_line: int) -> dict[str, Any]:
+    def spot(place: Position) -> dict[str, int]:
+        return {"line": place.line + first_line, "character": place.character}
+
+    return {"start": spot(selection.start), "end": spot(selection.end), "isEmpty": selection.start == selection.end}
+
+
+# Answers ``getDiagnostics`` for one client, which compares answers. Finding the problems is ``vault.links.checks``.
+#
+# Claude Code asks about a file just before it writes it, and about all these files when a round of edits is over. It tells its
+# model what is new. Measured, it makes two mistakes, which are corrected here: it takes a problem that has moved for a new one,
+# and after two edits of a file in one round it has forgotten the first answer.
+
+MODELS_CALL = "claudecode/toolUseId"  # in the ``_meta`` of a call that the client makes for its model
+_MAX_FILES = 50  # it asks about all of them each time the person says something
+
+
+class Diagnostics:
+    """The diagnostics that one client has seen."""
+
+    def __init__(self) -> None:
+        # By path, the latest last: the URI that the client uses for the file, and what was wrong with it then.
+        self._asked: dict[str, tuple[str, list[Finding]]] = {}
+        self._this_round: set[str] = set()
+
+    def of_file(self, path: str, uri: str, now: list[Finding], *, compares: bool, is_models: bool) -> dict[str, Any]:
+        """Return the problems of a file. ``compares``: the client compares them with a later answer.
+
+        ``is_models``: its model asks, for the present state.
+        """
+        if is_models and path in self._asked:
+            return _to_json(uri, now)
+        if compares and path in self._this_round:
+            now = self._asked[path][1]
+        self._asked.pop(path, None)
+        self._asked[path] = uri, now
+        if not is_models:
+            self._this_round.add(path)
+        if len(self._asked) > _MAX_FILES:
+            oldest = next(iter(self._asked))
+            del self._asked[oldest]
+            self._this_round.discard(oldest)
+        return _to_json(uri, now)
+
+    def of_all(self, check: Callable[[str], list[Finding]], *, compares: bool, is_models: bool) -> list[dict[str, Any]]:
+        """Return the problems of all files that the client has asked about. See ``of_file``."""
+        if not is_models:
+            self._this_round.clear()
+        answers: list[dict[str, Any]] = []
+        for path, (uri, before) in self._asked.items():
+            found = check(path)
+            answers.append(_to_json(uri, _at_old_places(found, before) if compares and not is_models else found))
+        return answers
+
+
+def _at_old_places(findings: Iterable[Finding], before: Sequence[Finding]) -> list[Finding]:
+    """Return the problems found. Those that were there before have the place that they had then."""
+    places: dict[tuple[str, str], list[Finding]] = {}
+    for finding in reversed(before):
+        places.setdefault((finding.kind, finding.message), []).append(finding)
+    return [earlier.pop() if (earlier := places.get((each.kind, each.message))) else each for each in findings]
+
+
+def _to_json(uri: str, findings: Iterable[Finding]) -> dict[str, Any]:
+    return {"uri": uri, "diagnostics": [_diagnostic(finding) for finding in findings]}
+
+
+def _diagnostic(finding: Finding) -> dict[str, Any]:
+    line = finding.line - 1
+    return {
+        "message": finding.message,
+        "severity": "Error" if finding.is_error else "Warning",
+        "range": {
+            "start": {"line": line, "character": finding.column - 1},
+            "end": {"line": line, "character": max(finding.end, finding.column) - 1},
+        },
+        "source": "obsidian",
+        "code": finding.kind,
+    }
+
 
 # The list of tools on an editor's socket, and checks of their arguments. Clients call these tools themselves.
 #
@@ -97,14 +303,12 @@ def name_argument(arguments: dict[str, Any], name: str, default: Any = None) -> 
     return value
 
 
-# Parses frames of editors' clients. It also refuses text with half of a surrogate pair, which JSON-RPC would allow.
-
 _SURROGATE = b"\\ud"  # how JSON escapes begin, of half a surrogate pair and of whole ones
 _HALF_PAIR = "Invalid params: half of a surrogate pair is no text, and no file can hold it; send whole characters"
 
 
 def parse_frame(frame: bytes) -> dict[str, Any]:
-    """Return the message that a frame holds. Raises MessageError."""
+    """Return the message that a frame holds. Raises MessageError, also for half of a surrogate pair, which JSON-RPC allows."""
     message = jsonrpc.check_message(jsonrpc.parse_json(frame))
     if _SURROGATE in frame.lower() and not _is_text(message):
         id_ = message.get("id")
@@ -294,7 +498,11 @@ class Bridge:
             if method == "tools/call":
                 self._call(peer, request_id, params)
                 return
-            handle = self._methods.get(method, _unknown(method))
+            handle = self._methods.get(method)
+            if handle is None:
+                text = f"Method not found: {method[:_MAX_NAME]!r}"
+                peer.send(jsonrpc.error_message(request_id, jsonrpc.METHOD_NOT_FOUND, text))
+                return
             result = handle(peer, params)
         except MethodError as error:
             peer.send(jsonrpc.error_message(request_id, error.code, error.message))
@@ -335,14 +543,14 @@ class Bridge:
             raise MethodError(jsonrpc.INVALID_PARAMS, "Invalid params: path must name a file, such as /Folder/Note.md")
         return {"content": self._text_of(self._visible(path))}
 
-    def _visible(self, given: str) -> str:
+    def _visible(self, client_path: str) -> str:
         """Return the path in the vault of a file that the client may see.
 
         Raises VaultError: the same for a file that is not there, is hidden or private, or is outside the vault.
         """
-        path = self.paths.vault_path(given)
+        path = self.paths.vault_path(client_path)
         if path is None or not self._vault().has_file(path):
-            raise VaultError(FILE_NOT_FOUND, f"There is no file {given[:_MAX_NAME]!r} in the vault.")
+            raise VaultError(FILE_NOT_FOUND, f"There is no file {client_path[:_MAX_NAME]!r} in the vault.")
         return path
 
     def _workspace_selection(self, _peer: Peer, _params: dict[str, Any]) -> dict[str, Any]:
@@ -375,7 +583,7 @@ class Bridge:
             is_models = name == "getDiagnostics" and isinstance(meta, dict) and MODELS_CALL in meta
             answer(self._diagnostics(peer, arguments, is_models=True) if is_models else run(peer, arguments))
         except VaultError as error:
-            answer(_told({"success": False, "message": error.message}))
+            answer(_json({"success": False, "message": error.message}))
         except ValueError as error:
             raise MethodError(jsonrpc.INVALID_PARAMS, f"Invalid params: {error}") from None
         if name == "closeAllDiffTabs" and peer.told is not None:
@@ -383,9 +591,9 @@ class Bridge:
             self._tell(peer, peer.told, again=True)
 
     def _open_diff(self, peer: Peer, arguments: dict[str, Any], answer: Callable[..., None]) -> None:
-        given = name_argument(arguments, "new_file_path", default=arguments.get("old_file_path"))
+        client_path = name_argument(arguments, "new_file_path", default=arguments.get("old_file_path"))
         new = argument(arguments, "new_file_contents")
-        label = name_argument(arguments, "tab_name", default=given)
+        label = name_argument(arguments, "tab_name", default=client_path)
 
         def decided(decision: Decision) -> None:
             # Never TAB_CLOSED: clients take that for acceptance.
@@ -394,11 +602,25 @@ class Bridge:
             else:
                 answer("FILE_SAVED", decision.text)
 
-        self.proposals.propose(self.diff(given, label, new), Author(peer.client, TOOL, peer.session), peer, decided)
+        self.proposals.propose(
+            self.diff(client_path, label, new), Author(peer.client, TOOL, peer.session), peer, decided
+        )
 
-    def diff(self, given: str, label: str, new: str) -> Diff:
-        """Return what a client proposes for a file. ``given`` is the client's name of the file."""
-        return make_diff(self._vault(), self.paths, given, label, new)
+    def diff(self, client_path: str, label: str, new: str) -> Diff:
+        """Return what a client proposes for a file. ``client_path`` is the client's name of the file.
+
+        Of a file outside the vault, or one that is hidden or private, nothing is read.
+        """
+        vault, path = self._vault(), self.paths.vault_path(client_path)
+        place = os.path.abspath(client_path) if path is None else self.paths.absolute(path)
+        if path is not None:
+            try:
+                found, file = vault.read_file(path, MAX_NOTE_BYTES)
+                return Diff(found, label, file.data, new)
+            except VaultError:
+                if not os.path.lexists(place) and vault.may_have(path):
+                    return Diff(path, label, None, new)
+        return Diff(os.path.basename(place) or place, label, None, new, outside=place)
 
     def _close_tab(self, peer: Peer, arguments: dict[str, Any]) -> str:
         self.proposals.withdraw(peer, argument(arguments, "tab_name"))
@@ -410,11 +632,11 @@ class Bridge:
     def _diagnostics(self, peer: Peer, arguments: dict[str, Any], *, is_models: bool = False) -> str:
         uri, compares = arguments.get("uri"), peer.quirks.compares
         if not (isinstance(uri, str) and uri):
-            return _told(peer.diagnostics.of_all(self._findings, compares=compares, is_models=is_models))
+            return _json(peer.diagnostics.of_all(self._findings, compares=compares, is_models=is_models))
         # A file that may not be seen has no problems, like a file that is not there.
         path = self.paths.vault_path(uri) or uri
         found = self._findings(path)
-        return _told([peer.diagnostics.of_file(path, uri, found, compares=compares, is_models=is_models)])
+        return _json([peer.diagnostics.of_file(path, uri, found, compares=compares, is_models=is_models)])
 
     def _findings(self, path: str) -> list[Finding]:
         try:
@@ -430,18 +652,17 @@ class Bridge:
         path = self._visible(argument(arguments, "filePath"))
         line = arguments.get("startLine")
         if not self._open_file(path, line if isinstance(line, int) and line > 0 else 0):
-            return _told(
-                {"success": False, "message": f"{path} cannot be shown: vaultwire's plugin in Obsidian is off"}
-            )
+            problem = f"{path} cannot be shown: vaultwire's plugin in Obsidian is off"
+            return _json({"success": False, "message": problem})
         if arguments.get("makeFrontmost", True) is False:
-            return _told({"success": True, "filePath": self.paths.absolute(path), "languageId": "markdown"})
+            return _json({"success": True, "filePath": self.paths.absolute(path), "languageId": "markdown"})
         return f"Opened file: {self.paths.absolute(path)}"
 
     def _current_selection(self, _peer: Peer, _arguments: dict[str, Any]) -> str:
         selection = self.state.selection
         if not selection.path:
-            return _told({"success": False, "message": "No note is open"})
-        return _told({"success": True, **self.paths.selection(selection, quirks_of(""))})
+            return _json({"success": False, "message": "No note is open"})
+        return _json({"success": True, **self.paths.selection(selection, quirks_of(""))})
 
     def _open_editors(self, _peer: Peer, _arguments: dict[str, Any]) -> str:
         front = self.state.selection.path
@@ -455,33 +676,25 @@ class Bridge:
             }
             for path in self.state.tabs
         ]
-        return _told({"tabs": tabs})
+        return _json({"tabs": tabs})
 
     def _folders(self, _peer: Peer, _arguments: dict[str, Any]) -> str:
         root = self.paths.root
         folder = {"name": self._vault().name, "uri": self.paths.uri("").rstrip("/"), "path": root}
-        return _told({"success": True, "folders": [folder], "rootPath": root})
+        return _json({"success": True, "folders": [folder], "rootPath": root})
 
     def _is_dirty(self, _peer: Peer, arguments: dict[str, Any]) -> str:
         place = self._place(arguments)  # Obsidian writes as one types
-        return _told({"success": True, "filePath": place, "isDirty": False, "isUntitled": False})
+        return _json({"success": True, "filePath": place, "isDirty": False, "isUntitled": False})
 
     def _save(self, _peer: Peer, arguments: dict[str, Any]) -> str:
         place = self._place(arguments)
-        return _told(
-            {"success": True, "filePath": place, "saved": True, "message": "Obsidian saves notes as they change"}
-        )
+        saved = {"saved": True, "message": "Obsidian saves notes as they change"}
+        return _json({"success": True, "filePath": place, **saved})
 
     def _place(self, arguments: dict[str, Any]) -> str:
         return self.paths.absolute(self._visible(argument(arguments, "filePath")))
 
 
-def _unknown(method: str) -> Callable[[Peer, dict[str, Any]], dict[str, Any]]:
-    def refuse(_peer: Peer, _params: dict[str, Any]) -> dict[str, Any]:
-        raise MethodError(jsonrpc.METHOD_NOT_FOUND, f"Method not found: {method[:_MAX_NAME]!r}")
-
-    return refuse
-
-
-def _told(value: Any) -> str:
+def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)

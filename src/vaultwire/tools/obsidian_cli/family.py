@@ -102,14 +102,16 @@ def obsidian_search(
         case: Whether upper and lower case differ.
     """
     vault = obsidian.vault
-    found = vault.search(f"match-case:({query})" if case else query, path, 0, _MAX_SEARCHED, progress, exact_total=True)
-    hits = sorted(found.hits, key=lambda hit: sort_key(hit.path))[:limit]
+    result = vault.search(
+        f"match-case:({query})" if case else query, path, 0, _MAX_SEARCHED, progress, exact_total=True
+    )
+    hits = sorted(result.hits, key=lambda hit: sort_key(hit.path))[:limit]
     files = [FoundFile(path=hit.path, matches=_whole_lines(vault, hit, progress)) for hit in hits]
-    rest = f", {len(files)} shown:" if len(files) < found.total else ":" if files else "."
-    lines = [f"{counted(found.total, 'note')} found{rest}"]
+    rest = f", {len(files)} shown:" if len(files) < result.total else ":" if files else "."
+    lines = [f"{counted(result.total, 'note')} found{rest}"]
     for file in files:
         lines += [file["path"], *(f"  {match['line']}: {match['text']}" for match in file["matches"])]
-    return Outcome(["\n".join(lines)], FoundFiles(files=files, total=found.total))
+    return Outcome(["\n".join(lines)], FoundFiles(files=files, total=result.total))
 
 
 def _whole_lines(vault: Vault, hit: Hit, progress: Progress) -> list[FoundLine]:
@@ -261,17 +263,17 @@ def obsidian_bookmarks(obsidian: Obsidian, progress: Progress, /) -> Outcome[Boo
 
 def _bookmarks_in(items: Any) -> list[Bookmark]:
     """Return the bookmarks of Obsidian's list, also those in groups."""
-    found: list[Bookmark] = []
+    bookmarks: list[Bookmark] = []
     for item in items if isinstance(items, list) else ():
         if not isinstance(item, dict):
             continue
         if item.get("type") == "group":
-            found += _bookmarks_in(item.get("items"))
+            bookmarks += _bookmarks_in(item.get("items"))
             continue
         place = _first_text(item.get(key) for key in ("path", "query", "url")) + _first_text([item.get("subpath")])
         title = _first_text([item.get("title")]) or place
-        found.append(Bookmark(type=_first_text([item.get("type")]), title=title, target=place))
-    return found
+        bookmarks.append(Bookmark(type=_first_text([item.get("type")]), title=title, target=place))
+    return bookmarks
 
 
 def _first_text(values: Iterable[Any]) -> str:
@@ -326,15 +328,15 @@ def obsidian_query_base(
         path: The base's exact path, such as "Books.base".
         view: The view's name. Empty for the first one.
     """
-    found = obsidian.vault.bases.query(base_source(obsidian.vault, path), view, progress=progress)
-    if not found.rows and found.problems:
-        raise VaultError(INVALID_ARGUMENTS, found.problems[0], path=path)
-    shown = found.rows.page(range(len(found.rows)), MOST_KEPT_BYTES, progress)
-    if len(shown) < len(found.rows):
+    result = obsidian.vault.bases.query(base_source(obsidian.vault, path), view, progress=progress)
+    if not result.rows and result.problems:
+        raise VaultError(INVALID_ARGUMENTS, result.problems[0], path=path)
+    kept_rows = result.rows.page(range(len(result.rows)), MOST_KEPT_BYTES, progress)
+    if len(kept_rows) < len(result.rows):
         message = f"The rows of {path!r} need more than {MOST_KEPT_BYTES // 1_000_000} MB."
         raise VaultError(TOO_LARGE, message, path=path)
-    names = _told_apart(["path", *(column.name for column in found.columns)])
-    rows = [[row.path, *map(shown_text, row.cells)] for row in shown]
+    names = _told_apart(["path", *(column.name for column in result.columns)])
+    rows = [[row.path, *map(shown_text, row.cells)] for row in kept_rows]
     # A cell may hold tabs and line breaks; in the table they would look like other cells and rows.
     table = ["\t".join(" ".join(cell.split()) for cell in cells) for cells in (names, *rows)]
     return Outcome(

@@ -239,14 +239,14 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return new_event_loop
 
 
-def most_connections(wanted: int) -> int:
+def most_connections(limit: int) -> int:
     """Return how many connections there may be. Half of the files the process may open are left for notes and the index."""
     if sys.platform == "win32":
-        return wanted
+        return limit
     import resource  # noqa: PLC0415 - not on Windows
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return wanted if soft == resource.RLIM_INFINITY else max(1, min(wanted, soft // 2))
+    return limit if soft == resource.RLIM_INFINITY else max(1, min(limit, soft // 2))
 
 
 def address_of(peer: tuple[Any, ...]) -> str:

@@ -58,43 +58,43 @@ def explain(query: ViewQuery, path: VaultPath) -> Explanation:
     row = query.row(path)
     filters: list[FilterVerdict] = []
     dropped: list[str] = []
-    for of, wanted in (("base", query.base.filter), ("view", query.view.filter)):
-        if wanted is None:
+    for of, condition in (("base", query.base.filter), ("view", query.view.filter)):
+        if condition is None:
             continue
-        filters += _verdicts(query, row, of, wanted, 0)
-        if query.holds(wanted, row) is not True:
-            dropped += [f"{of}: {why}" for why in _reasons(query, row, wanted)]
+        filters += _verdicts(query, row, of, condition, 0)
+        if query.holds(condition, row) is not True:
+            dropped += [f"{of}: {why}" for why in _reasons(query, row, condition)]
     formulas = [
         FormulaResult(name, _written(formula), value_of(formula, row)) for name, formula in query.base.formulas.items()
     ]
     return Explanation(path, query.view, not dropped, filters, formulas, dropped, query.failures.all)
 
 
-def _verdicts(query: ViewQuery, row: Row, of: str, wanted: Filter, depth: int) -> Iterator[FilterVerdict]:
-    holds = query.holds(wanted, row) is True
-    if isinstance(wanted, Condition):
-        yield FilterVerdict(of, depth, wanted.text, value_of(wanted.expression, row), holds)
+def _verdicts(query: ViewQuery, row: Row, of: str, condition: Filter, depth: int) -> Iterator[FilterVerdict]:
+    holds = query.holds(condition, row) is True
+    if isinstance(condition, Condition):
+        yield FilterVerdict(of, depth, condition.text, value_of(condition.expression, row), holds)
         return
-    yield FilterVerdict(of, depth, wanted.kind, holds, holds)
-    for each in wanted.filters:
+    yield FilterVerdict(of, depth, condition.kind, holds, holds)
+    for each in condition.filters:
         yield from _verdicts(query, row, of, each, depth + 1)
 
 
-def _reasons(query: ViewQuery, row: Row, wanted: Filter) -> Iterator[str]:
+def _reasons(query: ViewQuery, row: Row, condition: Filter) -> Iterator[str]:
     """Yield, for a filter that does not hold, the filters that are the reason."""
-    if isinstance(wanted, Condition):
-        yield f"{wanted.text} gave {_shown(value_of(wanted.expression, row))}"
-    elif wanted.kind == "and":
-        for each in wanted.filters:
+    if isinstance(condition, Condition):
+        yield f"{condition.text} gave {_shown(value_of(condition.expression, row))}"
+    elif condition.kind == "and":
+        for each in condition.filters:
             if query.holds(each, row) is not True:
                 yield from _reasons(query, row, each)
     else:
-        inner = [each for each in wanted.filters if wanted.kind == "or" or query.holds(each, row) is not False]
+        inner = [each for each in condition.filters if condition.kind == "or" or query.holds(each, row) is not False]
         said = [
             f"{each.text} gave {_shown(value_of(each.expression, row))}" if isinstance(each, Condition) else each.kind
             for each in inner
         ]
-        yield f"{_WHY[wanted.kind]}: {'; '.join(said) or 'it has none'}"
+        yield f"{_WHY[condition.kind]}: {'; '.join(said) or 'it has none'}"
 
 
 def _shown(value: Value) -> str:
@@ -177,15 +177,15 @@ class LazyRows(ResultRows):
         path = self._files[place].path
         row = self._query.row(path)
         group = self._places[place] if self._places else -1
-        found = ResultRow(path, self._cells(row), group, next(iter(self._image(row)), None))
-        size = sum(map(size_of, (*found.cells, found.image)))
+        made = ResultRow(path, self._cells(row), group, next(iter(self._image(row)), None))
+        size = sum(map(size_of, (*made.cells, made.image)))
         self._kept += size
         if self._kept > _MOST_KEPT_BYTES:
             self._made.clear()
             self._kept = size
         if size <= _MOST_KEPT_BYTES:
-            self._made[place] = found, size
-        return found, size
+            self._made[place] = made, size
+        return made, size
 
 
 def _image_of(view: View) -> list[Column]:
@@ -403,10 +403,10 @@ class Bases:
         path = locate_file(self._files, self._index, note, progress)
         rows = self._index.rows(progress)
         query = self._query(rows, _read(place), view or place.view, around, progress)
-        found = rows.at([path], progress)
-        if not found:
+        files = rows.at([path], progress)
+        if not files:
             return Explanation(path, query.view, False, [], [], [_IS_EXCLUDED])
-        query.host.list_files(found)
+        query.host.list_files(files)
         return explain(query, path)
 
     def missing_from(
@@ -415,15 +415,15 @@ class Bases:
         """Return why a note that is not there yet would not be in a view; nothing if it would be. Raises as ``query``."""
         place = sources.read_source(self._files, self._index, source, progress)
         base = _read(place)
-        shown = find_view(base, view or place.view)
-        if CachedExcludes(self._files.root, self._settings).get().hides(path):
+        view_asked = find_view(base, view or place.view)
+        if CachedExcludes(self._files.root, self._settings).get().is_excluded(path):
             return [_IS_EXCLUDED]
         now = _in_zone(self._now())
         rows = self._index.rows(progress)
         types = self._settings.get().property_types
         note = NoteToBe(path, text, now.timestamp() * 1000)
         host = HostWithNote(self._index, rows, self._files, types, progress, note)
-        return explain(ViewQuery(rows, host, base, shown, this=place.path, now=now), path).dropped_by
+        return explain(ViewQuery(rows, host, base, view_asked, this=place.path, now=now), path).dropped_by
 
     def _query(self, rows: Rows, base: Base, view: str, this: str, progress: Progress) -> ViewQuery:
         shown = find_view(base, view)

@@ -111,12 +111,12 @@ class VaultHost:
             self._resolver = self._rows.resolver(self.progress)
         at = VaultPath(source)
         resolve = self._resolver or partial(self._rows.resolve, progress=self.progress)
-        found = resolve(at, linkpath)
+        target = resolve(at, linkpath)
         if len(self._resolved) >= _MOST_VALUES:
             self._resolved.clear()
         if len(linkpath) <= _MOST_NAME:
-            self._resolved[folder, linkpath] = found
-        return found
+            self._resolved[folder, linkpath] = target
+        return target
 
     def facts(self, path: str) -> FileFacts | None:
         """See ``Host``. A file without a time of creation has the time of its last change instead."""

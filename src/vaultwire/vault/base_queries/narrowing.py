@@ -11,7 +11,20 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, View
-from vaultwire.bases.parser import Binary, Call, Index, Literal, Member, Name, Node, Unary, children
+from vaultwire.bases.parser import (
+    ITEM_NAMES,
+    Binary,
+    Call,
+    Index,
+    Literal,
+    Member,
+    Name,
+    Node,
+    Unary,
+    children,
+    field_of,
+    property_of,
+)
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.index import rows
 from vaultwire.vault.index.rows import AnyOf, Every, Not
@@ -50,13 +63,13 @@ def property_ids(view: View) -> Iterator[str]:
         yield view.group_by.property
 
 
-def conditions(wanted: Filter | None) -> Iterator[Condition]:
+def conditions(condition: Filter | None) -> Iterator[Condition]:
     """Yield the expressions of a filter, in their order."""
-    if isinstance(wanted, Group):
-        for each in wanted.filters:
+    if isinstance(condition, Group):
+        for each in condition.filters:
             yield from conditions(each)
-    elif wanted is not None:
-        yield wanted
+    elif condition is not None:
+        yield condition
 
 
 def _expressions(base: Base, view: View) -> Iterator[Expression]:
@@ -89,8 +102,6 @@ _OF_FILES = frozenset(
 )
 _NOT_OF_VALUE = _OF_FILES | TIME_AND_CHANCE
 _WITH_LAMBDA = frozenset(("filter", "map", "reduce"))
-_OF_LAMBDAS = frozenset(("value", "index", "acc"))
-_ROOTS = frozenset(("file", "this", "note", "formula", "property"))
 _ONLY_TEXT = 1
 
 
@@ -134,40 +145,40 @@ class Judge(Protocol):
 _UNKNOWN = Narrowed(_ALL, is_exact=False)
 
 
-def narrowed(wanted: Filter | None, judge: Judge) -> Plan:
+def narrowed(condition: Filter | None, judge: Judge) -> Plan:
     """Return what the index is asked for a filter, and what is left of it."""
-    if wanted is None:
+    if condition is None:
         return Plan(_ALL, None)
     narrowing = _Narrowing(judge)
-    parts = [(part, narrowing.of_filter(part)) for part in _parts(wanted)]
+    parts = [(part, narrowing.of_filter(part)) for part in _parts(condition)]
     whole = _every([narrowed_part for _, narrowed_part in parts])
     if _count(whole.possible) > _MOST_CONDITIONS:
-        return Plan(_ALL, wanted)
+        return Plan(_ALL, condition)
     rest = [part for part, narrowed_part in parts if not narrowed_part.is_exact]
     return Plan(whole.possible, (rest[0] if len(rest) == 1 else Group("and", tuple(rest))) if rest else None)
 
 
-def _parts(wanted: Filter) -> list[Filter]:
+def _parts(condition: Filter) -> list[Filter]:
     """Return the filters that must all hold."""
-    if isinstance(wanted, Group) and wanted.kind == "and":
-        return [part for inner in wanted.filters for part in _parts(inner)]
-    return [wanted]
+    if isinstance(condition, Group) and condition.kind == "and":
+        return [part for inner in condition.filters for part in _parts(inner)]
+    return [condition]
 
 
 class _Narrowing:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
 
-    def of_filter(self, wanted: Filter, depth: int = 0, *, holds: bool = True) -> Narrowed:
+    def of_filter(self, condition: Filter, depth: int = 0, *, holds: bool = True) -> Narrowed:
         """Return what the index can say of where a filter holds or, without ``holds``, of where it does not."""
-        if not isinstance(wanted, Group):
-            return self.of(wanted.expression, depth, holds=holds)
+        if not isinstance(condition, Group):
+            return self.of(condition.expression, depth, holds=holds)
         if depth > _MOST_DEEP:
             return _UNKNOWN
-        holds_each = holds != (wanted.kind == "not")
-        parts = [self.of_filter(each, depth + 1, holds=holds_each) for each in wanted.filters]
+        holds_each = holds != (condition.kind == "not")
+        parts = [self.of_filter(each, depth + 1, holds=holds_each) for each in condition.filters]
         # The opposite of "one of them holds" is "none of them holds". An error of one is no matter where others decide.
-        is_every = (wanted.kind != "or") == holds
+        is_every = (condition.kind != "or") == holds
         return _every(parts) if is_every else _any(parts, is_exact=all(part.is_exact for part in parts))
 
     def of(self, node: Expression, depth: int, *, holds: bool) -> Narrowed:
@@ -214,18 +225,18 @@ class _Narrowing:
 
     def _depends_on(self, node: Node, names: dict[str, str], formulas: frozenset[str], *, in_lambda: bool) -> bool:
         """Add the properties that an expression depends on. Return whether it depends on nothing else."""
-        of = _property_of(node)
-        if of is not None:
+        of = property_of(node)
+        if of is not None and not (isinstance(node, Name) and of in ITEM_NAMES):
             names.setdefault(of.casefold(), of)
             return len(names) <= 1
-        formula = _field(node, "formula")
-        if formula is not None:
+        root, formula = field_of(node) or ("", "")
+        if root == "formula":
             expression = self._judge.formula(formula)
             if expression is None or isinstance(expression, Broken) or formula in formulas:
                 return False
             return self._depends_on(expression, names, formulas | {formula}, in_lambda=False)
         if isinstance(node, Name):
-            return in_lambda and node.name in _OF_LAMBDAS
+            return in_lambda and node.name in ITEM_NAMES
         if not isinstance(node, Call):
             return all(self._depends_on(each, names, formulas, in_lambda=in_lambda) for each in children(node))
         called = node.function
@@ -368,29 +379,12 @@ def _one_of(conditions: list[rows.Condition]) -> rows.Condition:
 # ---------------------------------------------------------------------- expressions
 
 
-def _property_of(node: Node) -> str | None:
-    """Return the property that an expression is: ``x``, ``note.x``, ``note["x"]``, ``property.x``."""
-    if isinstance(node, Name):
-        return None if node.name in _ROOTS or node.name in _OF_LAMBDAS else node.name
-    return _field(node, "note") or _field(node, "property")
-
-
-def _field(node: Node, root: str) -> str | None:
-    """Return the name of a field of a root such as ``note``, written with a dot or in brackets."""
-    if isinstance(node, (Member, Index)) and isinstance(node.of, Name) and node.of.name == root:
-        if isinstance(node, Member):
-            return node.name
-        if isinstance(node.index, Literal) and isinstance(node.index.value, str):
-            return node.index.value
-    return None
-
-
 def _is_file(node: Node) -> bool:
     return (isinstance(node, Name) and node.name == "file") or _is_field(node, "file")
 
 
 def _is_field(node: Node, name: str) -> bool:
-    return _field(node, "file") == name
+    return field_of(node) == ("file", name)
 
 
 def _is_this(node: Node) -> bool:

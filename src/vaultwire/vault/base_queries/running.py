@@ -13,11 +13,19 @@ from typing import Any, NamedTuple, TypeAlias
 
 from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, Sorting, View
 from vaultwire.bases.comparing import is_empty, is_last, is_truthy, key_bytes, sort_key
-from vaultwire.bases.evaluation import Compiled, compile_expression, evaluate, run
+from vaultwire.bases.evaluation import (
+    DEFAULT_SUMMARIES,
+    Compiled,
+    compile_expression,
+    default_summary,
+    evaluate,
+    needed,
+    run,
+    summarize,
+)
 from vaultwire.bases.functions.table import GLOBALS, METHOD_NAMES
 from vaultwire.bases.parser import Call, Index, Literal, Member, Name, Node, children
 from vaultwire.bases.row import Query, Row
-from vaultwire.bases.summaries import DEFAULT_SUMMARIES, default_summary, needed, summarize
 from vaultwire.bases.values import ErrorValue, Value, no_function, size_of, text_of
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.narrowing import Judge, conditions, narrowed, property_ids
@@ -309,19 +317,19 @@ class ViewQuery:
         """Return what expressions are evaluated with for one file."""
         return Row(self.shared, path)
 
-    def holds(self, wanted: Filter, row: Row) -> bool | FailedFilter:
+    def holds(self, condition: Filter, row: Row) -> bool | FailedFilter:
         """Tell whether a filter lets a file pass. A filter that fails is returned, unless the others decide without it."""
-        if isinstance(wanted, Condition):
-            value = value_of(wanted.expression, row)
-            return FailedFilter(wanted.text, value.message) if isinstance(value, ErrorValue) else is_truthy(value)
+        if isinstance(condition, Condition):
+            value = value_of(condition.expression, row)
+            return FailedFilter(condition.text, value.message) if isinstance(value, ErrorValue) else is_truthy(value)
         failed: FailedFilter | None = None
-        for each in wanted.filters:
-            found = self.holds(each, row)
-            if isinstance(found, FailedFilter):
-                failed = failed or found
-            elif found is (wanted.kind != "and"):
-                return wanted.kind == "or"
-        return failed or wanted.kind != "or"
+        for each in condition.filters:
+            result = self.holds(each, row)
+            if isinstance(result, FailedFilter):
+                failed = failed or result
+            elif result is (condition.kind != "and"):
+                return condition.kind == "or"
+        return failed or condition.kind != "or"
 
     @property
     def filter(self) -> Filter | None:
@@ -337,22 +345,22 @@ class ViewQuery:
 
     def outcome(self, judge: Judge | None, progress: Progress) -> Outcome:
         """Run the query. ``judge``: for what the index can answer of the filters; None to look at every file."""
-        found = self._ordered(self._filtered(judge, progress), progress)
-        total = len(found)
-        members = self._grouped(found, progress)
+        files = self._ordered(self._filtered(judge, progress), progress)
+        total = len(files)
+        members = self._grouped(files, progress)
         places = [place for place, each in enumerate(members) for _ in each.files]
-        found = [file for each in members for file in each.files] if members else found
+        files = [file for each in members for file in each.files] if members else files
         limit = self.view.limit
         if limit is not None:
-            found, places = found[:limit], places[:limit]
-        self.host.list_files(found)
+            files, places = files[:limit], places[:limit]
+        self.host.list_files(files)
         counts = [count for _, count in sorted(Counter(places).items())]  # a limit leaves the first groups
         parts = [slice(end - count, end) for count, end in zip(counts, accumulate(counts), strict=True)]
         summaries: list[dict[str, Value]] = [{} for _ in (None, *parts)]
         for column, name in self.view.summaries.items():
             what = f"The summary {name!r} of {column!r}"
             with self._kept_for(what) as keep:
-                values = self._values(column, name, found, keep, progress)
+                values = self._values(column, name, files, keep, progress)
                 for summed, part in zip(summaries, (slice(None), *parts), strict=True):
                     summed[column] = self._summary(column, name, values[part])
                     keep(size_of(summed[column]))
@@ -361,7 +369,7 @@ class ViewQuery:
             ResultGroup(group.value, group.text, count, summed)
             for group, count, summed in zip(members, counts, summaries[1:], strict=False)
         ]
-        return Outcome(found, places, groups, summaries[0], total)
+        return Outcome(files, places, groups, summaries[0], total)
 
     @contextmanager
     def _kept_for(self, what: str) -> Iterator[Callable[[int], None]]:
@@ -378,17 +386,17 @@ class ViewQuery:
     # ------------------------------------------------------------------
 
     def _filtered(self, judge: Judge | None, progress: Progress) -> list[RowFile]:
-        wanted = self.filter
-        plan = None if judge is None else narrowed(wanted, judge)
-        found = self._rows.find(Every(()) if plan is None else plan.possible, progress)
-        rest = wanted if plan is None else plan.rest
-        self.host.list_files(found)
+        condition = self.filter
+        plan = None if judge is None else narrowed(condition, judge)
+        candidates = self._rows.find(Every(()) if plan is None else plan.possible, progress)
+        rest = condition if plan is None else plan.rest
+        self.host.list_files(candidates)
         if rest is None:
-            return found
-        return [file for file in _watched(found, progress, "files filtered") if self._passes(rest, file.path)]
+            return candidates
+        return [file for file in _watched(candidates, progress, "files filtered") if self._passes(rest, file.path)]
 
-    def _passes(self, wanted: Filter, path: str) -> bool:
-        is_in = self.holds(wanted, self.row(path))
+    def _passes(self, condition: Filter, path: str) -> bool:
+        is_in = self.holds(condition, self.row(path))
         if isinstance(is_in, FailedFilter):
             self.failures.add(FILTER, is_in.text, is_in.message, path)
         return is_in is True

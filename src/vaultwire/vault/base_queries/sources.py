@@ -54,13 +54,13 @@ def locate_base(files: Files, index: Index, name: str, progress: Progress) -> Va
     Raises VaultError: FILE_NOT_FOUND, AMBIGUOUS_NAME, INVALID_ARGUMENTS for another file.
     """
     try:
-        found = locate_file(files, index, name, progress)
-        if is_base(found):
-            return found
+        path = locate_file(files, index, name, progress)
+        if is_base(path):
+            return path
     except VaultError as error:
         if error.code != FILE_NOT_FOUND or BASE_SUFFIX in name.casefold():
             raise
-        found = None
+        path = None
     stem, mark, view = name.strip().strip("[]!").partition("#")
     if not stem.strip().casefold().endswith((BASE_SUFFIX, ".md", ".canvas")):
         try:
@@ -71,10 +71,10 @@ def locate_base(files: Files, index: Index, name: str, progress: Progress) -> Va
         else:
             if is_base(with_suffix):
                 return with_suffix
-    if found is None:
+    if path is None:
         raise VaultError(FILE_NOT_FOUND, f"There is no base {name!r} in the vault.", path=name)
-    hint = " Say which of its base blocks is meant (block=1 is the first)." if found.endswith(".md") else ""
-    raise VaultError(INVALID_ARGUMENTS, f"{found!r} is no base. Bases end in {BASE_SUFFIX!r}.{hint}", path=found)
+    hint = " Say which of its base blocks is meant (block=1 is the first)." if path.endswith(".md") else ""
+    raise VaultError(INVALID_ARGUMENTS, f"{path!r} is no base. Bases end in {BASE_SUFFIX!r}.{hint}", path=path)
 
 
 def _place_of(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
@@ -154,22 +154,20 @@ def _condition(part: Expression) -> str:
 
 
 def _property(name: str, value: Expression | None) -> str:
-    shown = property_text(name)
+    expression = property_text(name)
     has = f"file.hasProperty({_text(name)})"
     if value is None:
         return has
     if isinstance(value, Null):
-        return f"{has} && {shown}{'.isEmpty()' if value.or_empty else ' == null'}"
+        return f"{has} && {expression}{'.isEmpty()' if value.or_empty else ' == null'}"
     if isinstance(value, Compared):
-        return f"{shown} {_compared(value)}"
+        return f"{expression} {_compared(value)}"
     if isinstance(value, Text) and value.full_words:
         lower = "" if value.match_case else ".lower()"
-        return (
-            f"list({shown}).map(value.toString(){lower}).contains({_text(value.text, is_lower=not value.match_case)})"
-        )
+        return f"list({expression}).map(value.toString(){lower}).contains({_text(value.text, is_lower=not value.match_case)})"
     if isinstance(value, Pattern):  # its "^" and "$" are the ends of each item
-        return f"list({shown}).filter({_contains('value.toString()', value)}).length > 0"
-    return _contains(f"{shown}.toString()", value)
+        return f"list({expression}).filter({_contains('value.toString()', value)}).length > 0"
+    return _contains(f"{expression}.toString()", value)
 
 
 def _may_meet_extension(part: Expression) -> bool:

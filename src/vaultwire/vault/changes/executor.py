@@ -10,8 +10,8 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from vaultwire.vault.changes.change import (
     UNKNOWN,
@@ -26,10 +26,11 @@ from vaultwire.vault.changes.change import (
     files_of,
     paths_of,
 )
-from vaultwire.vault.changes.journal import Ending, Journal
-from vaultwire.vault.changes.journal_segments import KEEP, Retention
+from vaultwire.vault.changes.journal import KEEP, Ending, Journal, Retention
+from vaultwire.vault.changes.old_journal import count_old_changes, has_old_files, take_over
 from vaultwire.vault.changes.preconditions import PreconditionCheck
 from vaultwire.vault.changes.projected_tree import simplified, without_aliases
+from vaultwire.vault.changes.record_store import RecordStore
 from vaultwire.vault.changes.staging import StagedChange
 from vaultwire.vault.changes.visible_changes import VisibleChanges
 from vaultwire.vault.disk.file_operations import make_private
@@ -62,17 +63,13 @@ class Changes:
         self._recovers = recovers
         key = hashlib.blake2b(os.fsencode(files.root), digest_size=12).hexdigest()
         self._folder = os.path.join(home, f"journal-{key}")
-        self._journal = Journal(self._folder, files.root, retention)
+        self.store = RecordStore(self._folder, files.root, self._take_over_old)
+        self._journal = Journal(self.store, retention)
         self._visible: VisibleChanges | None = VisibleChanges(self._journal, files) if files.hides_some else None
         path = os.path.join(self._folder, "lock")
         self._process_lock = ProcessLock(path, "another process is changing the vault", needed=True)
         self._lock = threading.Lock()
         self._holder: int | None = None
-
-    @property
-    def folder(self) -> str:
-        """The folder of the journal, outside the vault: what belongs to the record of changes is kept there."""
-        return self._folder
 
     @property
     def files(self) -> Files:
@@ -88,18 +85,15 @@ class Changes:
         A caller reads, decides and writes inside one such block. Not reentrant. Raises VaultError (JOURNAL_FAILED) if
         changes cannot be recorded, and ``Stopped`` while waiting.
         """
-        while not self._lock.acquire(timeout=_PATIENCE):
-            progress.check()
-        try:
-            with self._process_locked(progress):
-                self._recover(Stages(progress))
-                self._holder = threading.get_ident()
-                try:
-                    yield
-                finally:
-                    self._holder = None
-        finally:
-            self._lock.release()
+        with ExitStack() as held:
+            with self._journal_errors():
+                held.enter_context(self._locked(progress))
+            self._recover(Stages(progress))
+            self._holder = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._holder = None
 
     def recover(self) -> None:
         """Finish or roll back what a killed process left open, if there can be such and this run may. For the start."""
@@ -242,16 +236,29 @@ class Changes:
         self._tell_index(intent)
 
     @contextmanager
-    def _process_locked(self, progress: Progress) -> Iterator[None]:
-        lock = self._process_lock.held(progress)
-        with self._journal_errors():
-            # The journal holds the text of notes, so only its owner may read it.
-            make_private(self._folder)
-            lock.__enter__()
+    def _locked(self, progress: Progress) -> Iterator[None]:
+        """Hold the lock, without recovery; take over what an older version has recorded. Raises OSError."""
+        while not self._lock.acquire(timeout=_PATIENCE):
+            progress.check()
         try:
-            yield
+            make_private(self._folder)  # it holds the text of notes, so only its owner may read it
+            with self._process_lock.held(progress):
+                self.store.prepare = None
+                try:
+                    take_over(self._folder, self.store)
+                except BaseException:
+                    self.store.prepare = self._take_over_old
+                    raise
+                yield
         finally:
-            lock.__exit__(None, None, None)
+            self._lock.release()
+
+    def _take_over_old(self) -> None:
+        """Take over what an older version has recorded, before the first look at the records. Raises OSError."""
+        if has_old_files(self._folder):
+            with self._locked(NO_PROGRESS):
+                pass
+        self.store.prepare = None
 
     def _tell_index(self, intent: Intent) -> None:
         paths: set[str] = set()
@@ -264,7 +271,7 @@ class Changes:
     # ------------------------------------------------------------------ reading the record
 
     def stamp(self) -> Hashable:
-        """Return a value that differs once a change was recorded, by any process. Costs two looks at the disk.
+        """Return a value that differs once a change was recorded, by any process. Costs a look at the disk.
 
         Raises VaultError (JOURNAL_FAILED).
         """
@@ -292,15 +299,10 @@ class Changes:
         """Return the changes after one, in the order in which they were made. Raises VaultError (JOURNAL_FAILED)."""
         return [change for change in self._all() if change.id > number]
 
-    def made_of(self, proposals: Collection[int]) -> dict[int, int]:
-        """Return the changes that were made of accepted proposals, by the proposals' numbers, hidden or not."""
+    def is_made_of(self, proposal: int) -> bool:
+        """Tell whether a change on record was made of a proposal, hidden or not. Raises VaultError (JOURNAL_FAILED)."""
         with self._journal_errors():
-            return self._journal.made_of(proposals)
-
-    def highest_proposal(self) -> int:
-        """Return the highest number of a proposal for which a change on record began, 0 for none."""
-        with self._journal_errors():
-            return self._journal.highest_proposal()
+            return self._journal.is_made_of(proposal)
 
     def show(self, number: int) -> DetailedChange:
         """Return one change with the bytes before and after. Raises VaultError: FILE_NOT_FOUND, JOURNAL_FAILED."""
@@ -328,7 +330,9 @@ class Changes:
             nearest = os.path.dirname(nearest)
         problem = "" if os.access(nearest, os.W_OK | os.X_OK) else f"{nearest} cannot be written to"
         try:
-            return JournalReport(self._folder, len(self._journal.changes()), problem)
+            self.store.prepare = None
+            number = count_old_changes(self._folder) + len(self._journal.changes())
+            return JournalReport(self._folder, number, problem)
         except OSError as error:
             return JournalReport(self._folder, 0, error.strerror or str(error))
 
@@ -344,7 +348,8 @@ class Changes:
             raise VaultError(
                 JOURNAL_FAILED,
                 f"Nothing was changed, because the change cannot be recorded in the journal, {self._folder} "
-                f"({error.strerror or error}). Free space there or set VAULTWIRE_STATE to a folder that can be written to.",
+                f"({error.strerror or error}). Free space there, or set VAULTWIRE_STATE "
+                "to a folder on a local disk that can be written to.",
             ) from error
 
 

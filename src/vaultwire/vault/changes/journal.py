@@ -1,32 +1,60 @@
 """The journal of one vault, a write-ahead log: the changes that were made, and the one that is open.
 
-One process at a time writes it, under the vault's lock (``changes.executor``). Any process may read it at any time. The files
-it consists of are ``journal_segments``' matter.
+One process at a time writes it, under the vault's lock (``changes.executor``). Any process may read it at any time. Its rows
+are in the vault's ``RecordStore``; the steps of a change are ``record_rows``' matter.
 """
 
 from __future__ import annotations
 
 import errno
-import os
+import json
 import threading
 import time
 from collections.abc import Hashable, Iterable, Iterator
-from itertools import chain
+from contextlib import suppress
+from itertools import accumulate
 from typing import Any, NamedTuple
 
-from vaultwire.vault.changes.change import Change, DetailedChange, FileChange, Intent, PriorState, Step, Write
-from vaultwire.vault.changes.journal_records import (
-    author_in,
-    files_in,
-    frame,
-    parse_intent,
-    parse_steps,
-    to_records,
-    undone_in,
+from vaultwire.vault.changes.change import (
+    Author,
+    Change,
+    DetailedChange,
+    FileChange,
+    Intent,
+    PriorState,
+    Step,
+    Write,
+    files_of,
 )
-from vaultwire.vault.changes.journal_segments import Retention, Segment, remove_old, segment_numbers
+from vaultwire.vault.changes.record_rows import StepWriter, add_change, change_owner, read_steps, remove_steps, row_sum
+from vaultwire.vault.changes.record_store import DamagedStoreError, RecordStore
 from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.value_types import Stages, VaultPath
+
+_NS_PER_DAY = 86_400 * 1_000_000_000
+# So much is left when the oldest changes are removed because there are too many bytes: not one with each change.
+_LEFT = 0.9
+# States of a change: words, so that a flipped bit makes none of them another one.
+BEGUN, READY, ROLLED_BACK, DONE, UNDONE = "begun", "ready", "rolled back", "done", "undone"
+OPEN = (BEGUN, READY, ROLLED_BACK)
+_SELECT = "SELECT id, time_ns, proposal, state, unrestored, header, sum FROM changes WHERE"
+
+
+class Retention(NamedTuple):
+    """How long changes are kept, and how many bytes of them at most.
+
+    90 days, as long as a person may look for what an assistant did last quarter; 500 MB, some 100,000 edits of notes.
+    """
+
+    days: int = 90
+    total_bytes: int = 500_000_000
+
+    def oldest_ns(self) -> int:
+        """Return the time before which nothing is kept."""
+        return time.time_ns() - self.days * _NS_PER_DAY
+
+
+KEEP = Retention()
 
 
 class Ending(NamedTuple):
@@ -37,169 +65,139 @@ class Ending(NamedTuple):
 
 
 class Journal:
-    """The journal in one folder, outside the vault. Safe to read from several threads.
+    """The journal in one store. Safe to read from several threads.
 
     The methods up to ``end`` are for the holder of the vault's lock. All of them raise OSError.
     """
 
-    def __init__(self, folder: str, vault: str, retention: Retention) -> None:
-        """``vault`` is the vault's path, for a person who looks into the folder."""
-        self._folder = folder
-        self._vault = vault
+    def __init__(self, store: RecordStore, retention: Retention = KEEP) -> None:
+        self._store = store
         self._retention = retention
-        self._lock = threading.RLock()
-        self._segments: dict[int, Segment] = {}
-        self._records: dict[int, tuple[Segment, tuple[int, ...]]] = {}  # the positions of a change's records
-        self._changes: dict[int, Change] = {}
-        self._listed: list[Change] | None = (
-            None  # what ``changes`` returned last; None once a record was added or removed
-        )
-        self._of_proposals: dict[int, list[int]] = {}  # the changes that began for a proposal
-        self._endings: dict[int, Ending] = {}
-        self._last: Segment | None = None  # the one to append to, once it is known
-        self._ready: set[int] = set()
-        self._unrestored: dict[int, tuple[VaultPath, ...]] = {}  # of changes that are rolled back and not ended
-        self._last_id = 0  # of the last change there was, whether its record is read or not
-        self._floor = 0  # every new change gets a higher number than this
+        self._lock = threading.Lock()
+        self._stamp: Hashable = object()  # of the list below
+        self._listed: list[Change] = []
+        self._opened = 0  # the file that these are from
+        self._ended: dict[int, Change] = {}  # by their numbers, in this order
+        self._rolled_back: set[int] = set()  # those of them that were undone, but for some files
+        self._last_ended = 0
 
     # ------------------------------------------------------------------ writing, under the vault's lock
 
     def catch_up(self) -> Intent | None:
-        """Read what other processes wrote, and return the change that one of them left open.
+        """Return the change that another process left open, None if there is none."""
+        return self._store.repaired(self._open_change)
 
-        Costs two looks at the disk if nothing has been written since.
-        """
-        with self._lock:
-            if self._has_grown():
-                self._find_last()
-            number = self._last_id
-            if number not in self._records or number in self._endings:  # only the last one can be open
-                return None
-            segment, positions = self._records[number]
-            if segment.damaged_at > positions[-1]:  # perhaps its ending, or a later change, is lost in the damage
-                self.end(number, Ending(is_undone=False))
-                return None
-            intent = self._intent(number)
+    def _open_change(self) -> Intent | None:
+        for row in self._store.rows(f"{_SELECT} state IN {OPEN} ORDER BY id LIMIT 1"):
+            intent = _intent(self._store, row)
+            if row[3] not in OPEN:
+                raise DamagedStoreError(errno.EIO, "an index is not as it was written")
             if intent is not None:
-                return intent._replace(is_ready=number in self._ready, unrestored=self._unrestored.get(number))
-            # It was torn before it was synced, so the change never began.
-            self.end(number, Ending(is_undone=True))
-            return None
+                return intent
+            self.end(row[0], Ending(is_undone=True))  # damaged: nobody knows any more what it was
+        return None
 
     def next_id(self) -> int:
-        """Return the number of the next change."""
-        return self._highest_id() + 1
+        """Return the number of the next change: none is given twice."""
+        return self._store.last_number("changes") + 1
 
     def begin(self, intent: Intent, stages: Stages) -> None:
         """Record, synced to disk, that a change begins. From now on its contents are read from there."""
-        with self._lock:
-            is_first = self._last is None or not self._last.is_usable()
-            if is_first:
-                self._begin_segment()
-            self._append(to_records(intent, stages), sync=True)
-            if is_first:  # not before: a change may be what another one is undone with
-                remove_old(self._folder, self._retention)
-            segment, positions = self._records[intent.id]
-        steps = zip(intent.steps, intent.priors, strict=True)
-        for recorded in map(segment.recorded, positions):
-            if recorded is None:
-                raise OSError(errno.EIO, os.strerror(errno.EIO), self._folder)
-            for there in parse_steps(recorded):
-                for our, its in zip(_contents(*next(steps)), _contents(*there), strict=True):
-                    if our is not None and its is not None:
-                        our.keep_like(its)
+        steps = self._store.repaired(lambda: self._add(intent, stages, BEGUN))
+        for ours, kept in zip(zip(intent.steps, intent.priors, strict=True), steps, strict=True):
+            for our, its in zip(_contents(*ours), _contents(*kept), strict=True):
+                if our is not None and its is not None:
+                    our.keep_like(its)
+        with suppress(OSError):  # not before: a change may be what another one is undone with
+            self._remove_old(intent.id)
 
     def add_made(self, intent: Intent, stages: Stages) -> None:
         """Record, synced to disk, a change that is made already, with its end."""
-        with self._lock:
-            if self._last is None or not self._last.is_usable():
-                self._begin_segment()
-            ending = frame({"kind": "done", "id": intent.id, "left": []})
-            self._append(chain(to_records(intent, stages), [ending]), sync=True)
+        self._store.repaired(lambda: self._add(intent, stages, DONE))
 
     def mark_ready(self, number: int) -> None:
         """Record that a change's first step is next. Not synced: after a power cut, the files themselves must tell."""
-        self._append_header({"kind": "ready", "id": number})
+        self._set_state(number, READY)
 
     def mark_rolled_back(self, number: int, unrestored: tuple[VaultPath, ...]) -> None:
         """Record that all steps of a change are rolled back, but for the files ``unrestored``. Not synced."""
-        self._append_header({"kind": "back", "id": number, "left": list(unrestored)})
+        self._set_state(number, ROLLED_BACK, unrestored)
 
     def end(self, number: int, ending: Ending) -> None:
         """Record how a change ended. Not synced: the files themselves tell how the last change ended."""
-        kind = "undone" if ending.is_undone else "done"
-        self._append_header({"kind": kind, "id": number, "left": list(ending.unrestored)})
+        self._set_state(number, UNDONE if ending.is_undone else DONE, ending.unrestored)
 
-    def _append_header(self, header: dict[str, Any]) -> None:
-        with self._lock:
-            if self._last is None or self._last.size() != self._last.end:  # a kill has torn its last record
-                self._begin_segment()
-            self._append([frame(header)], sync=False)
+    def _set_state(self, number: int, state: str, unrestored: tuple[VaultPath, ...] = ()) -> None:
+        def write() -> None:
+            with self._store.writing(sync=False) as transaction:
+                sql = "UPDATE changes SET state = ?, unrestored = ? WHERE id = ?"
+                transaction.execute(sql, (state, json.dumps(unrestored), number))
 
-    def _append(self, records: Iterable[bytes], *, sync: bool) -> None:
-        assert self._last is not None
-        if self._last.end == 0:
-            # The first record says what came before, so that the segments before need not be read.
-            header = {"kind": "segment", "time": time.time_ns(), "last": self._last_id, "vault": self._vault}
-            records = chain([frame({**header, "taken": self._floor})], records)
-        self._last.append(records, sync=sync)
-        self._read_new(self._last)
+        self._store.repaired(write)
 
-    def _highest_id(self) -> int:
-        """Return the highest number ever given, perhaps to a change that cannot be read any more: none is given twice."""
-        return max(self._floor, self._last_id + (0 if self._last is None else self._last.lost))
+    def _add(self, intent: Intent, stages: Stages, state: str) -> list[tuple[Step, PriorState]]:
+        writer = StepWriter(change_owner(intent.id), lambda: self._store.writing(sync=False))
+        pairs = [*zip(intent.steps, intent.priors, strict=True)]
+        for step, prior in stages.each(stages.RECORDING, "recorded", pairs):
+            writer.add(step, prior)
+        with self._store.writing() as transaction:
+            writer.write(transaction)
+            fields = {
+                "token": intent.token,
+                "author": intent.author,
+                "undoes": intent.undoes,
+                "made": intent.new_folders,
+                "emptied": intent.removed_folders,
+                "files": files_of(intent.steps),
+            }
+            add_change(transaction, (intent.id, intent.time_ns, intent.proposal), state, fields, writer)
+        steps = read_steps(self._store, change_owner(intent.id), writer.seal)
+        if steps is None:
+            raise DamagedStoreError(errno.EIO, "a record is not as it was written")
+        return steps
 
-    def _begin_segment(self) -> None:
-        self._floor = self._highest_id()
-        number = 1 if self._last is None else self._last.number + 1
-        self._last = self._segments[number] = Segment(self._folder, number)
-
-    def _has_grown(self) -> bool:
-        last = self._last
-        return last is None or last.size() != last.end or os.path.exists(Segment(self._folder, last.number + 1).path)
-
-    def _find_last(self) -> None:
-        """Read segments, the last first, until the last change is known, and whether it is open: mostly one segment."""
-        numbers = segment_numbers(self._folder)
-        for number in reversed(numbers):
-            segment = self._segment(number)
-            self._read_new(segment)
-            if number == numbers[-1]:
-                self._last = segment
-            if self._last_id in self._records or self._last_id in self._endings:
-                break
+    def _remove_old(self, latest: int) -> None:
+        """Remove changes that are too old, and the oldest ones while there are too many bytes; never the last one."""
+        store, retention = self._store, self._retention
+        oldest = retention.oldest_ns()
+        last = 0  # of those to remove
+        if store.rows("SELECT 1 FROM (SELECT time_ns FROM changes ORDER BY id LIMIT 1) WHERE time_ns < ?", oldest):
+            [(last,)] = store.rows("SELECT coalesce(max(id), 0) FROM changes WHERE time_ns < ?", oldest)
+        if store.size() > retention.total_bytes:
+            sizes = store.rows("SELECT id, size FROM changes ORDER BY id DESC")
+            [(proposed,)] = store.rows("SELECT coalesce(sum(size), 0) FROM proposals")
+            recorded = sum(size for _, size in sizes)
+            most = retention.total_bytes * (recorded + proposed) / store.size()  # in the file, all takes more room
+            if recorded > most:
+                kept = accumulate(size for _, size in sizes)
+                too_many = (number for (number, _), size in zip(sizes, kept, strict=True) if size > most * _LEFT)
+                last = max(last, next(too_many, 0))
+        numbers = store.rows("SELECT id FROM changes WHERE id <= ? AND id < ?", last, latest)
+        if numbers:
+            with store.writing(sync=False) as transaction:
+                transaction.executemany("DELETE FROM changes WHERE id = ?", numbers)
+                remove_steps(transaction, (change_owner(number) for (number,) in numbers))
+            store.give_back_room()
 
     # ------------------------------------------------------------------ reading
 
     def stamp(self) -> Hashable:
         """Return a value that differs once a record was added or removed, by any process."""
-        numbers = segment_numbers(self._folder)
-        return (numbers[0], numbers[-1], Segment(self._folder, numbers[-1]).size()) if numbers else ()
+        return self._store.stamp()
 
     def changes(self) -> list[Change]:
         """Return the changes on record that left a trace in the vault, in the order of their ids."""
+        stamp = self._store.stamp()
         with self._lock:
-            self._read_all()
-            if self._listed is None:  # 10,000 changes take 12 ms, and one look at the desk asks several times
-                self._listed = self._ended_changes()
+            if stamp != self._stamp:  # 10,000 changes take 12 ms, and one look at the desk asks several times
+                self._read_on()
+                self._stamp, self._listed = stamp, self._ended_changes()
             return self._listed.copy()
 
-    def made_of(self, proposals: Iterable[int]) -> dict[int, int]:
-        """Return the changes that were made of these proposals, by the proposals' numbers; the open one is not yet made."""
-        with self._lock:
-            self._read_all()
-            return {
-                proposal: number
-                for proposal in proposals
-                for number in self._of_proposals.get(proposal, ())
-                if number in self._changes and (ending := self._ending(number)) is not None and not ending.is_undone
-            }
-
-    def highest_proposal(self) -> int:
-        """Return the highest number of a proposal for which a change on record began, 0 for none."""
-        with self._lock:
-            self._read_all()
-            return max(self._of_proposals, default=0)
+    def is_made_of(self, proposal: int) -> bool:
+        """Tell whether a change on record was made of a proposal; the open one is not yet made."""
+        sql = f"SELECT 1 FROM changes WHERE proposal = ? AND proposal > 0 AND state = '{DONE}'"
+        return bool(self._store.rows(sql, proposal))
 
     def load(self, number: int) -> DetailedChange | None:
         """Return one of ``changes`` with its bytes, None if it is not on record any more."""
@@ -207,100 +205,96 @@ class Journal:
 
     def load_all(self, numbers: Iterable[int]) -> Iterator[DetailedChange]:
         """Yield those of ``changes`` with these numbers, with their bytes, without those that are not on record any more."""
-        wanted = list(numbers)
-        if not wanted:  # as of each change that undoes none: the list of 10,000 changes takes 10 ms
+        asked = list(numbers)
+        if not asked:  # as of each change that undoes none: the list of 10,000 changes takes 10 ms
             return
         changes = {change.id: change for change in self.changes()}
-        for number in wanted:
-            with self._lock:
-                intent = self._intent(number) if number in changes and number in self._records else None
-            if intent is not None:
-                contents = tuple(prior.content for prior in intent.priors)
-                yield DetailedChange(changes[number], intent.steps, contents, intent.new_folders)
+        for number in asked:
+            for row in self._store.rows(f"{_SELECT} id = ?", number):
+                intent = _intent(self._store, row) if number in changes else None
+                if intent is not None:
+                    contents = tuple(prior.content for prior in intent.priors)
+                    yield DetailedChange(changes[number], intent.steps, contents, intent.new_folders)
 
-    def _intent(self, number: int) -> Intent | None:
-        """Return the record of a change, None if any part of it is lost or damaged."""
-        segment, positions = self._records[number]
-        return parse_intent(segment.recorded(position) for position in positions)
-
-    def _read_all(self) -> None:
-        numbers = segment_numbers(self._folder)
-        for number in self._segments.keys() - set(numbers):
-            if self._last is None or number != self._last.number:
-                self._forget(self._segments.pop(number))
-        for number in numbers:
-            self._read_new(self._segment(number))
-
-    def _segment(self, number: int) -> Segment:
-        return self._segments.setdefault(number, Segment(self._folder, number))
-
-    def _read_new(self, segment: Segment) -> None:
-        """Read the records that were added to a segment."""
-        positions: list[int] = []  # of the parts of the change whose last record comes next
-        files: list[FileChange] = []
-        for record in segment.read_on():
-            self._listed = None
-            header = record.header
-            number = header.get("id", 0)
-            if header["kind"] == "segment":
-                number = header["last"]
-                self._floor = max(self._floor, header.get("taken", 0))
-            elif header["kind"] == "part":
-                positions.append(record.at)
-                files += files_in(header)
+    def _read_on(self) -> None:
+        """Read the changes that have ended since, and forget those that were removed."""
+        rows = self._store.rows("SELECT min(id) FROM changes")
+        oldest = (rows[0][0] if rows else None) or 0
+        if self._opened != self._store.opened:
+            self._opened = self._store.opened
+            self._ended, self._rolled_back, self._last_ended = {}, set(), 0
+        for number in [each for each in self._ended if each < oldest]:
+            del self._ended[number]
+        sql = f"{_SELECT} id > ? AND state IN {(DONE, UNDONE)} ORDER BY id"
+        for row in self._store.rows(sql, self._last_ended):
+            self._last_ended = row[0]
+            change = _change(row)
+            if change is None or (row[3] == UNDONE and not change.unrestored):
                 continue
-            elif header["kind"] == "intent":
-                self._records[number] = segment, (*positions, record.at)
-                files += files_in(header)
-                self._changes[number] = Change(
-                    number,
-                    header["time"],
-                    author_in(header),
-                    tuple(files),
-                    undone_in(header),
-                    proposal=header.get("proposal", 0),
-                )
-                if self._changes[number].proposal:
-                    self._of_proposals.setdefault(self._changes[number].proposal, []).append(number)
-            elif header["kind"] == "ready":
-                self._ready.add(number)
-            elif header["kind"] == "back":
-                self._unrestored[number] = tuple(header["left"])
-            else:
-                self._ready.discard(number)
-                self._unrestored.pop(number, None)
-                self._endings[number] = Ending(header["kind"] == "undone", tuple(header["left"]))
-            positions, files = [], []
-            self._last_id = max(self._last_id, number)
-
-    def _forget(self, segment: Segment) -> None:
-        self._listed = None
-        for number in [number for number, (its, _) in self._records.items() if its is segment]:
-            del self._records[number], self._changes[number]
-            self._endings.pop(number, None)
+            self._ended[change.id] = change
+            if row[3] == UNDONE:
+                self._rolled_back.add(change.id)
 
     def _ended_changes(self) -> list[Change]:
-        """Return the changes in the order of their ids, without the open one and those that were wholly rolled back.
-
-        Only the last change can be open: the ending of an earlier one was recorded. Where that record cannot be read any
-        more, the change was most likely made.
-        """
-        found = []
+        """Return the changes in the order of their ids, each with the one that undid it."""
         undone_by: dict[int, int] = {}
-        for number in sorted(self._changes, reverse=True):
-            change = self._changes[number]
-            ending = self._ending(number)
-            if ending is None or (ending.is_undone and not ending.unrestored):
-                continue
-            found.append(change._replace(undone_by=undone_by.get(number), unrestored=ending.unrestored))
+        changes = []
+        for number, change in reversed(self._ended.items()):
+            changes.append(change._replace(undone_by=undone_by.get(number)))
             # An undo that was undone itself does not hold any more.
-            if number not in undone_by and not ending.is_undone:
+            if number not in undone_by and number not in self._rolled_back:
                 undone_by |= dict.fromkeys(change.undoes, number)
-        return found[::-1]
+        return changes[::-1]
 
-    def _ending(self, number: int) -> Ending | None:
-        """Return how a change ended, None for the open one."""
-        return self._endings.get(number) or (Ending(is_undone=False) if number < self._last_id else None)
+
+def _header(row: tuple[Any, ...]) -> dict[str, Any] | None:
+    """Return the header of a change, None if its row is damaged."""
+    number, time_ns, proposal, _, _, header, checksum = row
+    if row_sum(number, time_ns, proposal, header) != checksum:
+        return None
+    found: dict[str, Any] = json.loads(header)
+    return found
+
+
+def _unrestored(text: object) -> tuple[VaultPath, ...]:
+    try:
+        return tuple(map(VaultPath, json.loads(str(text))))
+    except (ValueError, TypeError):  # damaged
+        return ()
+
+
+def _change(row: tuple[Any, ...]) -> Change | None:
+    header = _header(row)
+    if header is None:
+        return None
+    files = tuple(
+        FileChange(kind, VaultPath(path), None if target is None else VaultPath(target))
+        for kind, path, target in header["files"]
+    )
+    author, undoes = Author(*header["author"]), tuple(header["undoes"])
+    return Change(row[0], row[1], author, files, undoes, unrestored=_unrestored(row[4]), proposal=row[2])
+
+
+def _intent(store: RecordStore, row: tuple[Any, ...]) -> Intent | None:
+    """Return the record of a change, None if any part of it is damaged."""
+    header = _header(row)
+    pairs = None if header is None else read_steps(store, change_owner(row[0]), header["steps"])
+    if header is None or pairs is None:
+        return None
+    return Intent(
+        row[0],
+        header["token"],
+        row[1],
+        Author(*header["author"]),
+        tuple(header["undoes"]),
+        tuple(step for step, _ in pairs),
+        tuple(prior for _, prior in pairs),
+        tuple(header["made"]),
+        tuple(header["emptied"]),
+        is_ready=row[3] == READY,
+        unrestored=_unrestored(row[4]) if row[3] == ROLLED_BACK else None,
+        proposal=row[2],
+    )
 
 
 def _contents(step: Step, prior: PriorState) -> tuple[Content | None, ...]:

@@ -173,6 +173,7 @@ def _file_system_of_device(device: str) -> str:
 # Windows: a file that a virus scanner, indexer or sync client has open cannot be renamed, replaced or removed. They close it
 # within 2.5 s.
 _WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0) if os.name == "nt" else ()
+_OPEN_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 # More than any private file of ours has.
@@ -318,6 +319,19 @@ def sync_file(descriptor: int, flush_drive: Callable[[int], object] | None = Non
             flush_drive(descriptor)
         except OSError:  # network file systems have no such call
             pass
+
+
+def sync_folder(folder: str) -> None:
+    """Sync a folder's new names to the disk, where the system can do that."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, _OPEN_READ)
+    try:
+        os.fsync(descriptor)
+    except OSError:  # some network file systems refuse; the file itself is synced
+        pass
+    finally:
+        os.close(descriptor)
 
 
 def _flush_drive() -> Callable[[int], object] | None:

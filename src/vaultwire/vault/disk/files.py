@@ -431,10 +431,10 @@ class Files:
                 return False
             if status.st_size != content.size and not cut:
                 return False
-            found = os.read(descriptor, content.size + 1)
-            while len(found) < content.size and (more := os.read(descriptor, _PIECE)):
-                found += more
-            return content.is_same(found) if not cut else content.data.startswith(found)
+            data = os.read(descriptor, content.size + 1)
+            while len(data) < content.size and (more := os.read(descriptor, _PIECE)):
+                data += more
+            return content.is_same(data) if not cut else content.data.startswith(data)
         finally:
             os.close(descriptor)
 

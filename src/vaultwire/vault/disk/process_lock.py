@@ -1,7 +1,7 @@
 """A lock between processes: a file outside the vault. It is free again when its holder ends, also when that is killed.
 
-Some file systems grant a lock to everybody, others have none (network and FUSE file systems). There a second file is the
-lock: it is created only if it does not exist. One whose creator has ended on this computer is removed.
+Some file systems grant a lock to everybody, others have none (network and FUSE file systems). There nobody gets a lock that is
+needed: SQLite, in which changes are recorded, does not work there either.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,9 +24,6 @@ else:
 # Waiting for another process to index a large vault takes a minute; 20 polls a second cost nothing.
 _POLL_SECONDS = 0.05
 _OPEN = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-_MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-# An empty lock file is being written at this moment, or its creator was killed right then.
-_EMPTY_SECONDS = 60.0
 # winnt.h, winerror.h, winbase.h
 _SYNCHRONIZE, _ACCESS_DENIED, _WAIT_TIMEOUT = 0x100000, 5, 0x102
 
@@ -50,7 +46,10 @@ class ProcessLock:
 
     @contextmanager
     def held(self, progress: Progress) -> Iterator[None]:
-        """Hold the lock; wait for its holder. Raises OSError if the lock is needed and its file cannot be created."""
+        """Hold the lock; wait for its holder.
+
+        Raises OSError if the lock is needed, and its file cannot be created or would keep nobody out.
+        """
         try:
             descriptor = os.open(self._path, _OPEN, 0o600)
         except OSError:
@@ -63,16 +62,10 @@ class ProcessLock:
                 self._wait(progress)
             if self._is_exclusive is None:
                 self._is_exclusive = is_taken is True and _is_refused(self._path)
-            if self._is_exclusive:
-                yield
-                return
-            existence_lock = _ExistenceLock(f"{self._path}.held")
-            while not existence_lock.create():
-                self._wait(progress)
-            try:
-                yield
-            finally:
-                existence_lock.remove()
+            if self._needed and not self._is_exclusive:
+                reason = "its file system has no locks that keep a second program out; a local disk has"
+                raise OSError(errno.ENOLCK, reason, self._path)
+            yield
         finally:
             _release(descriptor)
             os.close(descriptor)
@@ -123,93 +116,6 @@ else:
 
     def _release(descriptor: int) -> None:
         """Do nothing: closing the file gives the lock back."""
-
-
-class _ExistenceLock:
-    """A file that is the lock as long as it exists. It names its creator: computer, boot and process."""
-
-    # Those that this process holds: that it runs does not tell whether it still holds one.
-    _held: set[str] = set()  # noqa: RUF012 - of the process
-    _one_at_a_time = threading.Lock()  # in this process
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def create(self) -> bool:
-        """Create the file; False if it exists. Raises OSError."""
-        with self._one_at_a_time:
-            try:
-                descriptor = os.open(self._path, _MAKE, 0o600)
-            except FileExistsError:
-                self._clear()
-                return False
-            self._held.add(self._path)
-            try:
-                os.write(descriptor, f"{_computer()}\n{os.getpid()}\n".encode())
-            finally:
-                os.close(descriptor)
-            return True
-
-    def remove(self) -> None:
-        """Remove the file, so that others can create it."""
-        with self._one_at_a_time:
-            self._held.discard(self._path)
-            try:
-                os.unlink(self._path)
-            except FileNotFoundError:  # by a person
-                pass
-
-    def _clear(self) -> None:
-        """Remove the file if its creator has ended."""
-        seen = self._read()
-        if seen is None or not self._is_abandoned(seen):
-            return
-        # One process at a time: otherwise a second one could remove the file that the first has created meanwhile.
-        try:
-            os.mkdir(f"{self._path}.clearing", 0o700)
-        except FileExistsError:
-            return
-        try:
-            if self._read() == seen:
-                os.unlink(self._path)
-        finally:
-            os.rmdir(f"{self._path}.clearing")
-
-    def _read(self) -> bytes | None:
-        try:
-            with open(self._path, "rb") as file:
-                return file.read(1000)
-        except FileNotFoundError:
-            return None
-
-    def _is_abandoned(self, seen: bytes) -> bool:
-        computer, _, process = seen.decode("utf-8", "replace").rstrip("\n").rpartition("\n")
-        if not process.isdecimal():
-            try:
-                return time.time() - os.stat(self._path).st_mtime > _EMPTY_SECONDS
-            except FileNotFoundError:
-                return False
-        here, there = _computer().split("\n"), computer.split("\n")
-        if here != there:
-            return here[0] == there[0]  # the same computer, before its last start; of another computer nothing is known
-        if int(process) == os.getpid():
-            return self._path not in self._held
-        return not is_running(int(process))
-
-
-def _computer() -> str:
-    """Return the computer's name and, on Linux, the id of its last start, a line each."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            boot = file.read().strip()
-    except OSError:
-        boot = ""
-    return f"{_name()}\n{boot}"
-
-
-def _name() -> str:
-    """Return the computer's name."""
-    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
 
 
 def is_running(process: int) -> bool:

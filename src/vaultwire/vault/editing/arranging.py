@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultwire.markdown.links import is_wikilink
+from vaultwire.markdown.inline import is_wikilink
 from vaultwire.markdown.merging import Where
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.changes.change import Move

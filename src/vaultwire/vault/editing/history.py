@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from vaultwire.markdown.links import linkpath_written
+from vaultwire.markdown.inline import linkpath_written
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.changes.change import Author, Change, DetailedChange, Step, follow, moves_of, paths_of
 from vaultwire.vault.changes.projected_tree import ProjectedTree

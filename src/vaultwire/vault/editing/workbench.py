@@ -7,7 +7,6 @@ and which changes a person must agree to.
 from __future__ import annotations
 
 import hashlib
-import os
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -328,7 +327,7 @@ class Workbench:
         self.changes = changes
         self.now = now
         self.max_attachment_bytes = max_attachment_bytes
-        self.holding = Holding(changes, os.path.join(changes.folder, "review"), files)
+        self.holding = Holding(changes, files)
         self.base_results: RememberedResults[Any] = RememberedResults()
         self.sketches: dict[VaultPath, tuple[NoteStat, array[int]]] = {}  # of the texts of notes (``insights.similar``)
         self.caller = Caller()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from vaultwire.markdown import edits
-from vaultwire.markdown.links import linkpath_written
+from vaultwire.markdown.inline import linkpath_written
 from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.disk.contents import etag_of, to_bytes
 from vaultwire.vault.disk.files import Files

@@ -1,4 +1,4 @@
-"""The log of what the person decided: one line for each decision, in the order in which they were made.
+"""The log of what the person decided, in the order in which it was decided.
 
 It is what the page marks as kept, and what the agent is told with its next result. The changes themselves are in the journal.
 """
@@ -6,16 +6,13 @@ It is what the page marks as kept, and what the agent is told with its next resu
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Hashable
 from typing import Literal, NamedTuple, TypeAlias
 
-from vaultwire.vault.disk.file_operations import make_private, sync_file
+from vaultwire.vault.changes.record_store import RecordStore
 
 DecisionKind: TypeAlias = Literal["kept", "unkept", "undone", "accepted", "edited", "refused", "told"]
-
-_OPEN_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class Decision(NamedTuple):
@@ -39,22 +36,21 @@ class Decision(NamedTuple):
 
 
 class DecisionLog:
-    """The log in one folder, which need not exist yet. Several processes may add to it at once."""
+    """The log in one store. Several processes may add to it at once. All methods raise OSError."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._path = os.path.join(folder, "decisions.jsonl")
+    def __init__(self, store: RecordStore) -> None:
+        self._store = store
 
     def add(self, *decisions: Decision) -> None:
-        """Add decisions, synced to disk. Raises OSError."""
+        """Add decisions, synced to disk."""
         now = time.time_ns()
-        lines = [json.dumps(each._replace(time_ns=each.time_ns or now)._asdict()) for each in decisions]
-        make_private(self._folder)
-        with os.fdopen(os.open(self._path, _OPEN_APPEND, 0o600), "ab", buffering=0) as file:
-            # In one call, so that the lines of two processes do not mix. It begins with a line end in case that a kill has
-            # torn the line before.
-            file.write(("\n" + "\n".join(lines) + "\n").encode())
-            sync_file(file.fileno())
+        lines = [(json.dumps(each._replace(time_ns=each.time_ns or now)._asdict()),) for each in decisions]
+
+        def write() -> None:
+            with self._store.writing() as transaction:
+                transaction.executemany("INSERT INTO decisions (fields) VALUES (?)", lines)
+
+        self._store.repaired(write)
 
     def all(self) -> list[Decision]:
         """Return all decisions, the oldest first."""
@@ -62,14 +58,9 @@ class DecisionLog:
 
     def since(self, position: int) -> tuple[list[Decision], int]:
         """Return the decisions after a position (0: the first), and the position after them."""
-        try:
-            with open(self._path, "rb") as file:
-                file.seek(position)
-                data = file.read()
-        except FileNotFoundError:
-            return [], position
-        whole = data[: data.rfind(b"\n") + 1]
-        return [found for line in whole.split(b"\n") if (found := _parse(line)) is not None], position + len(whole)
+        rows = self._store.rows("SELECT id, fields FROM decisions WHERE id > ? ORDER BY id", position)
+        decisions = [decision for _, fields in rows if (decision := _parse(fields)) is not None]
+        return decisions, rows[-1][0] if rows else position
 
     def stamp(self) -> Hashable:
         """Return a value that differs once a decision was added."""
@@ -77,15 +68,12 @@ class DecisionLog:
 
     def end(self) -> int:
         """Return the position after the last decision."""
-        try:
-            return os.stat(self._path).st_size
-        except FileNotFoundError:
-            return 0
+        return self._store.last_number("decisions")
 
 
-def _parse(line: bytes) -> Decision | None:
-    """Return the decision on a line, None for none: an empty or torn line, or one of a later version."""
+def _parse(fields: str) -> Decision | None:
+    """Return the decision in a row, None for none: a damaged one, or one of a later version."""
     try:
-        return Decision(**json.loads(line)) if line else None
+        return Decision(**json.loads(fields))
     except (ValueError, TypeError):
         return None

@@ -9,7 +9,6 @@ the proposal waits again; that loses nothing, because the person sees what accep
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
@@ -34,16 +33,12 @@ Divide: TypeAlias = Callable[[Rebased], tuple[Sequence[Step], Sequence[Step]]]
 class Holding:
     """What waits for the person in one vault, and what they decided."""
 
-    def __init__(self, changes: Changes, folder: str, files: Files | None = None) -> None:
-        """``folder``: where both are kept, outside the vault. ``files``: what this run may see."""
+    def __init__(self, changes: Changes, files: Files | None = None) -> None:
+        """``files``: what this run may see."""
         self._changes = changes
         self._files = files
-        self.proposals = ProposalStore(
-            os.path.join(folder, "proposals"),
-            made_of=changes.made_of,
-            highest_made=changes.highest_proposal,
-        )
-        self.decisions = DecisionLog(folder)
+        self.proposals = ProposalStore(changes.store)
+        self.decisions = DecisionLog(changes.store)
 
     def waiting(self) -> list[Proposal]:
         """Return the proposals that wait, the oldest first."""
@@ -179,7 +174,7 @@ class Holding:
 
     def is_recorded(self, number: int) -> bool:
         """Tell whether a change on record was made of this proposal."""
-        return bool(self._changes.made_of([number]))
+        return self._changes.is_made_of(number)
 
     def bytes_at(self, path: VaultPath) -> bytes | None:
         """Return the bytes of a file, None for no file. Raises VaultError."""

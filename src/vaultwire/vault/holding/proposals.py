@@ -1,50 +1,72 @@
 """The proposals of one vault: changes that wait for the person. On disk, so that any process can make and decide them.
 
-A proposal is two files: one with its steps, written before its asker is answered, and one with the decision. Both are made
-under a lock between processes and get their name by one rename: no proposal is decided twice, whatever the file system can.
+A proposal is on disk, with all its bytes, before its asker is answered. It and its decision are rows of the vault's
+``RecordStore``, each written in one piece: no proposal is decided twice.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
+import json
 import threading
 import time
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from contextlib import nullcontext
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from vaultwire.vault.changes.change import Author, Step, Write
-from vaultwire.vault.changes.journal_segments import KEEP, Retention
-from vaultwire.vault.disk.file_operations import make_private, remove_quietly
-from vaultwire.vault.disk.process_lock import ProcessLock
-from vaultwire.vault.errors import TOO_MANY_WAITING, VaultError
-from vaultwire.vault.holding.proposal_files import (
-    DECIDED,
-    PREFIX,
-    TEMPORARY,
-    DamagedProposal,
-    Kind,
-    Proposal,
-    State,
-    read_decision,
-    read_proposal,
-    write_decision,
-    write_proposal,
+from vaultwire.vault.changes.change import Author, PriorState, Step, Write, paths_of
+from vaultwire.vault.changes.journal import DONE, KEEP, Retention
+from vaultwire.vault.changes.record_rows import (
+    StepWriter,
+    add_proposal,
+    proposal_owner,
+    read_steps,
+    remove_steps,
+    row_sum,
 )
-from vaultwire.vault.value_types import NO_PROGRESS
+from vaultwire.vault.changes.record_store import RecordStore, Transaction
+from vaultwire.vault.errors import TOO_MANY_WAITING, VaultError
 
-__all__ = ["Kind", "Proposal", "ProposalStore", "State"]
+Kind: TypeAlias = Literal["write", "diff"]
+State: TypeAlias = Literal["waiting", "accepted", "refused", "withdrawn"]
 
-# Steps of proposals that are kept in memory, about 1 KB each. Beyond, the oldest decided ones are read again when needed.
+# Steps of proposals that are kept in memory, about 1 KB each. Beyond, those of the oldest ones are read again when needed.
 _MOST_STEPS = 30_000
-_NS_PER_DAY = 86_400 * 1_000_000_000
-# Old proposals are looked for when a process adds its first one, and then after so many: it is a look at each file.
-_ADDED_BETWEEN = 200
-_LOG = "log"
+_DECIDED = ("accepted", "refused", "withdrawn")
+# A process may be killed after an accepted proposal was executed and before that is written here: the journal knows.
+_MADE = f"LEFT JOIN changes c ON c.proposal = p.id AND c.proposal > 0 AND c.state = '{DONE}'"
+_SELECT = f"""
+SELECT p.id, p.time_ns, p.client, p.state, p.decided_ns, p.header, p.sum, p.decision, c.id FROM proposals p {_MADE}
+"""
+
+
+class Proposal(NamedTuple):
+    """A change that waits for the person, or has waited.
+
+    ``kind``: "write" is a call that the policy holds, "diff" one that an editor shows. ``steps`` have the bytes it was made
+    from, and those it would write. ``label``: the asker's name for it. ``outside`` is the path of a file outside the vault,
+    which only an editor can propose; such a proposal is made of one write to a path of that name. ``change`` is the change
+    that it became, ``is_edited`` says that the person changed it first; of a diff, ``edited_text`` is what they made of it.
+    ``undoes`` are the changes that it would undo.
+    """
+
+    id: int
+    time_ns: int
+    kind: Kind
+    author: Author
+    label: str
+    steps: tuple[Step, ...]
+    state: State = "waiting"
+    reason: str = ""
+    change: int | None = None
+    is_edited: bool = False
+    decided_ns: int = 0
+    outside: str = ""
+    undoes: tuple[int, ...] = ()
+    edited_text: str | None = None
 
 
 class Room(NamedTuple):
-    """How many proposals may wait, and how many bytes their files may have together."""
+    """How many proposals may wait, and how many bytes they may take together."""
 
     number: int
     size: int
@@ -57,37 +79,25 @@ ROOM = Room(1_000, 300_000_000)
 
 
 class ProposalStore:
-    """The proposals in one folder, which need not exist yet. Safe to use from several threads and processes."""
+    """The proposals in one store. Safe to use from several threads and processes. All methods raise OSError."""
 
     def __init__(
         self,
-        folder: str,
+        store: RecordStore,
         retention: Retention = KEEP,
         *,
         of_client: Room = ROOM_OF_CLIENT,
         of_all: Room = ROOM,
-        made_of: Callable[[Collection[int]], Mapping[int, int]] = lambda _: {},
-        highest_made: Callable[[], int] = lambda: 0,
     ) -> None:
-        """``made_of`` returns the changes on record that were made of these proposals, by the proposals' numbers.
-
-        A process may be killed after an accepted proposal was executed and before that is written here: the journal knows.
-        ``of_client``, ``of_all``: how much may wait, of one client and together.
-        ``highest_made``: no change on record was made of a proposal with a higher number, so new ones get higher numbers.
-        """
-        self._folder = folder
+        """``of_client``, ``of_all``: how much may wait, of one client and together."""
+        self._store = store
         self._retention = retention
         self._of_client, self._of_all = of_client, of_all
-        self._made_of = made_of
-        self._highest_made = highest_made
-        self._known: dict[int, Proposal] = {}
-        self._steps = 0
+        self._lock = threading.Lock()
+        self._steps: dict[int, tuple[Step, ...]] = {}
+        self._held = 0  # how many steps these are
+        self._opened = 0  # the file that these are from
         self._damaged: set[int] = set()
-        self._reading = threading.RLock()
-        self._writing = threading.Lock()
-        self._process_lock = ProcessLock(os.path.join(folder, "lock"), "another process decides", needed=True)
-        self._until_cleaning = 0
-        self._listed: tuple[Hashable, list[int], set[int]] | None = None
 
     # ------------------------------------------------------------------ writing
 
@@ -104,19 +114,25 @@ class ProposalStore:
         """Add a proposal; it is on the disk, with all its bytes, when this returns. ``time_ns``: when it was made, if it
         is what a person has left of an earlier one, whose room it takes.
 
-        Raises OSError, and VaultError: STALE_EDIT if the notes are not what the steps were made from any more,
-        TOO_MANY_WAITING.
+        Raises VaultError: STALE_EDIT if the notes are not what the steps were made from any more, TOO_MANY_WAITING.
         """
-        with self._locked():
-            self._clean_up()
-            if not time_ns:
-                self._check_room(author.client, steps)
-            number = max((*self._list()[0], self._highest_made()), default=0) + 1
-            time_ns = time_ns or time.time_ns()
-            made = Proposal(number, time_ns, kind, author, label, tuple(steps), outside=outside, undoes=undoes)
-            write_proposal(self._path(number), made)
-            self._log(number)
-        return self.get(number) or made
+        made = Proposal(0, time_ns or time.time_ns(), kind, author, label, tuple(steps), outside=outside, undoes=undoes)
+        made = self._store.repaired(lambda: self._added(made, checks_room=not time_ns))
+        return self.get(made.id) or made
+
+    def _added(self, made: Proposal, *, checks_room: bool) -> Proposal:
+        with self._store.writing() as transaction:
+            if checks_room:
+                self._check_room(made.author.client, made.steps)
+            self._remove_old(transaction)
+            made = made._replace(id=self._store.last_number("proposals") + 1)
+            writer = StepWriter(proposal_owner(made.id), lambda: nullcontext(transaction), whole=True)
+            for step in made.steps:
+                writer.add(step, PriorState(paths_of(step)[0]))
+            writer.write(transaction)
+            fields = {name: getattr(made, name) for name in ("kind", "author", "label", "outside", "undoes")}
+            add_proposal(transaction, (made.id, made.time_ns, made.author.client), fields, writer)
+        return made
 
     def decide(
         self,
@@ -128,31 +144,24 @@ class ProposalStore:
         is_edited: bool = False,
         edited_text: str | None = None,
     ) -> bool:
-        """Decide a proposal; False if it is decided already, or gone. Raises OSError."""
-        if self.get(number) is None:
-            return False
-        with self._locked():
-            path = self._path(number) + DECIDED
-            if os.path.exists(path):
-                return False
-            fields = {"state": state, "reason": reason, "change": change, "is_edited": is_edited}
-            if edited_text is not None:
-                fields["edited_text"] = edited_text
-            write_decision(path, {**fields, "decided_ns": time.time_ns()})
-            self._log(number)
-        return True
+        """Decide a proposal; False if it is decided already, or gone."""
+        decision = {"reason": reason, "change": change, "is_edited": is_edited, "edited_text": edited_text}
+
+        def write() -> bool:
+            with self._store.writing() as transaction:
+                sql = "UPDATE proposals SET state = ?, decided_ns = ?, decision = ? WHERE id = ? AND state = 'waiting'"
+                return transaction.execute(sql, (state, time.time_ns(), json.dumps(decision), number)).rowcount == 1
+
+        return self._store.repaired(write)
 
     def used_room(self) -> dict[str, Room]:
-        """Return what waits of each client: how many proposals, and the bytes of their files. Raises as ``all`` does."""
-        used: dict[str, Room] = {}
-        for each in self.waiting():
-            number, size = used.get(each.author.client, Room(0, 0))
-            with contextlib.suppress(FileNotFoundError):  # decided and removed by another process meanwhile
-                used[each.author.client] = Room(number + 1, size + os.stat(self._path(each.id)).st_size)
-        return used
+        """Return what waits of each client: how many proposals, and the bytes that they take."""
+        which = "WHERE p.state = 'waiting' AND c.id IS NULL GROUP BY p.client"
+        sql = f"SELECT p.client, count(*), sum(p.size) FROM proposals p {_MADE} {which}"
+        return {client: Room(number, size) for client, number, size in self._store.rows(sql)}
 
     def _check_room(self, client: str, steps: Sequence[Step]) -> None:
-        """Raise VaultError (TOO_MANY_WAITING) if no more of this client, or of all, may wait. Under the lock."""
+        """Raise VaultError (TOO_MANY_WAITING) if no more of this client, or of all, may wait."""
         used = self.used_room()
         contents = [content for step in steps if isinstance(step, Write) for content in (step.old, step.new)]
         size = sum(content.size for content in contents if content is not None)
@@ -170,158 +179,90 @@ class ProposalStore:
                     bytes=room.size,
                 )
 
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        make_private(self._folder)
-        with self._writing, self._process_lock.held(NO_PROGRESS):
-            yield
+    def _remove_old(self, transaction: Transaction) -> None:
+        """Remove decided proposals that are too old, and the oldest ones while there are too many bytes.
 
-    def _log(self, number: int) -> None:
-        """Make ``stamp`` differ, also on a file system whose times are coarse."""
-        with open(os.path.join(self._folder, _LOG), "ab") as file:
-            file.write(b"%d\n" % number)
-
-    def _clean_up(self) -> None:
-        """Remove what killed processes left half written, and old decided proposals. Under the lock.
-
-        A proposal that waits is never removed, and neither is the last one: its number must not be given twice.
+        A proposal that waits is never removed.
         """
-        self._until_cleaning -= 1
-        if self._until_cleaning >= 0:
-            return
-        self._until_cleaning = _ADDED_BETWEEN
-        numbers, decided = self._list()
-        with os.scandir(self._folder) as entries:
-            stats = {entry.name: entry.stat() for entry in entries if entry.is_file()}
-        for name in stats:
-            if name.endswith(TEMPORARY):
-                remove_quietly(os.path.join(self._folder, name))
-        total, oldest = 0, time.time_ns() - self._retention.days * _NS_PER_DAY
-        for number in sorted(decided & set(numbers[:-1]), reverse=True):
-            name = _name(number)
-            total += stats[name].st_size if name in stats else 0
-            when = stats[name + DECIDED].st_mtime_ns if name + DECIDED in stats else oldest
-            if when < oldest or total > self._retention.total_bytes:
-                # In this order: without its decision it would wait again.
-                remove_quietly(self._path(number))
-                self._forget(number)
-        for number in decided - set(self._list()[0]):
-            remove_quietly(self._path(number) + DECIDED)
+        total, oldest = 0, self._retention.oldest_ns()
+        sql = "SELECT id, size, decided_ns FROM proposals WHERE state != 'waiting' ORDER BY id DESC"
+        for number, size, decided_ns in transaction.execute(sql).fetchall():
+            total += size
+            if decided_ns < oldest or total > self._retention.total_bytes:
+                transaction.execute("DELETE FROM proposals WHERE id = ?", (number,))
+                remove_steps(transaction, [proposal_owner(number)])
 
     # ------------------------------------------------------------------ reading
 
     def all(self) -> list[Proposal]:
-        """Return the proposals, the oldest first. Those that are known are not read again. Raises OSError, VaultError."""
-        numbers, decided = self._names()
-        with self._reading:
-            self._damaged &= set(numbers)
-            for number in self._known.keys() - set(numbers):
-                self._forget(number)
-            found = [each for number in numbers if (each := self._read(number, number in decided)) is not None]
-        return self._with_made(found)
+        """Return the proposals, the oldest first. Steps that are known are not read again."""
+        with self._lock:
+            return self._read("ORDER BY p.id")
 
     def waiting(self) -> list[Proposal]:
-        """Return the proposals that wait, the oldest first; reads no others. Raises as ``all`` does."""
-        numbers, decided = self._names()
-        with self._reading:
-            open_ones = [each for number in numbers if number not in decided and (each := self._read(number, False))]
-        return [each for each in self._with_made(open_ones) if each.state == "waiting"]
+        """Return the proposals that wait, the oldest first; reads no others."""
+        with self._lock:
+            return self._read("WHERE p.state = 'waiting' AND c.id IS NULL ORDER BY p.id")
 
     def get(self, number: int) -> Proposal | None:
-        """Return one proposal, None if there is none of this number, or it cannot be read. Raises as ``all`` does."""
-        with self._reading:
-            is_decided = os.path.exists(self._path(number) + DECIDED)
-            found = self._read(number, is_decided)
-        return None if found is None else self._with_made([found])[0]
+        """Return one proposal, None if there is none of this number, or it cannot be read."""
+        with self._lock:
+            return next(iter(self._read("WHERE p.id = ?", number)), None)
 
-    def unreadable(self) -> list[str]:
-        """Return the paths of the files that ``all`` could not read: they are kept, and the person is told."""
-        return [self._path(number) for number in sorted(self._damaged)]
+    def unreadable(self) -> list[int]:
+        """Return the proposals that ``all`` could not read: they are kept, and the person is told."""
+        return sorted(self._damaged)
 
     def stamp(self) -> Hashable:
         """Return a value that differs once a proposal was added or decided, by any process."""
-        try:
-            # The folder's time also tells of a process that was killed before it wrote the log.
-            return os.stat(self._folder).st_mtime_ns, os.stat(os.path.join(self._folder, _LOG)).st_size
-        except FileNotFoundError:
-            return None
+        return self._store.stamp()
 
-    def _read(self, number: int, is_decided: bool) -> Proposal | None:
-        known = self._known.get(number)
-        if known is None:
+    def _read(self, which: str, *values: object) -> list[Proposal]:
+        """Return the proposals in some rows. Under the lock."""
+        proposals = []
+        for row in self._store.rows(f"{_SELECT} {which}", *values):
             try:
-                known = read_proposal(self._path(number))
-            except DamagedProposal:
-                self._damaged.add(number)
-                return None
-            if known is None:
-                return None
-            self._damaged.discard(number)
-            self._keep(known)
-        if is_decided and known.state == "waiting":
-            fields = read_decision(self._path(number) + DECIDED)
-            if fields is not None:
-                known = known._replace(**fields)
-                if number in self._known:
-                    self._known[number] = known
-        return known
+                proposals.append(self._proposal(row))
+                self._damaged.discard(row[0])
+            except (LookupError, ValueError, TypeError):
+                self._damaged.add(row[0])
+        return proposals
 
-    def _keep(self, proposal: Proposal) -> None:
-        self._known[proposal.id] = proposal
-        self._steps += len(proposal.steps)
-        while self._steps > _MOST_STEPS and len(self._known) > 1:
-            self._forget(next(iter(self._known)))
-
-    def _forget(self, number: int) -> None:
-        with self._reading:
-            known = self._known.pop(number, None)
-            if known is not None:
-                self._steps -= len(known.steps)
-
-    def _with_made(self, proposals: list[Proposal]) -> list[Proposal]:
-        """Say of proposals without a decision on disk that they were accepted, if the journal has the change."""
-        undecided = [each.id for each in proposals if _may_be_made(each)]
-        made = self._made_of(undecided) if undecided else {}
-        if not made:
-            return proposals
-        return [
-            each._replace(state="accepted", reason="", change=made[each.id])
-            if each.id in made and _may_be_made(each)
-            else each
-            for each in proposals
-        ]
-
-    def _names(self) -> tuple[list[int], set[int]]:
-        """Return the numbers there are in their order, and which of them are decided. Looks again if ``stamp`` differs."""
-        stamp = self.stamp()  # before the look: what comes later makes it differ
-        listed = self._listed
-        if stamp is None or listed is None or listed[0] != stamp:
-            listed = self._listed = stamp, *self._list()
-        return listed[1], listed[2]
-
-    def _list(self) -> tuple[list[int], set[int]]:
-        """Look at the folder. What writes must not rely on ``stamp``: a killed process may have left it as it was."""
+    def _proposal(self, row: tuple[Any, ...]) -> Proposal:
+        """Return the proposal in a row. Raises ValueError, LookupError or TypeError if the row or a step is damaged."""
+        number, time_ns, client, state, decided_ns, header, checksum, decision, made = row
+        if row_sum(number, time_ns, client, header) != checksum:
+            raise ValueError(number)
+        facts = json.loads(header)
+        proposal = Proposal(
+            number,
+            time_ns,
+            facts["kind"],
+            Author(*facts["author"]),
+            facts["label"],
+            self._steps_of(number, facts["steps"]),
+            outside=facts["outside"],
+            undoes=tuple(facts["undoes"]),
+        )
+        if state == "waiting":
+            return proposal if made is None else proposal._replace(state="accepted", change=made)
         try:
-            names = os.listdir(self._folder)
-        except FileNotFoundError:
-            return [], set()
-        numbers, decided = [], set()
-        for name in names:
-            digits = name.removeprefix(PREFIX)
-            if digits.isdecimal() and name != digits:
-                numbers.append(int(digits))
-            elif digits.endswith(DECIDED) and digits.removesuffix(DECIDED).isdecimal():
-                decided.add(int(digits.removesuffix(DECIDED)))
-        return sorted(numbers), decided
+            _DECIDED.index(state)
+            return proposal._replace(state=state, decided_ns=decided_ns, **json.loads(decision))
+        except (ValueError, TypeError):  # nothing is written because of it
+            return proposal._replace(state="refused", reason="The record of the decision cannot be read.")
 
-    def _path(self, number: int) -> str:
-        return os.path.join(self._folder, _name(number))
-
-
-def _may_be_made(proposal: Proposal) -> bool:
-    """Tell whether only the journal knows how it was decided: there is no decision, or it is damaged."""
-    return proposal.state == "waiting" or (proposal.state == "refused" and not proposal.decided_ns)
-
-
-def _name(number: int) -> str:
-    return f"{PREFIX}{number:08d}"
+    def _steps_of(self, number: int, seal: list[int | str]) -> tuple[Step, ...]:
+        if self._opened != self._store.opened:
+            self._opened = self._store.opened
+            self._steps, self._held = {}, 0
+        steps = self._steps.get(number)
+        if steps is None:
+            pairs = read_steps(self._store, proposal_owner(number), seal)
+            if pairs is None:
+                raise ValueError(number)
+            steps = self._steps[number] = tuple(step for step, _ in pairs)
+            self._held += len(steps)
+            while self._held > _MOST_STEPS and len(self._steps) > 1:
+                self._held -= len(self._steps.pop(next(iter(self._steps))))
+        return steps

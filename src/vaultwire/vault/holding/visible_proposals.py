@@ -11,7 +11,7 @@ from vaultwire.vault.changes.change import Step, Write, paths_of
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.holding.proposal_files import Proposal
+from vaultwire.vault.holding.proposals import Proposal
 from vaultwire.vault.value_types import VaultPath
 
 

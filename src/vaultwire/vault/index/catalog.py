@@ -61,7 +61,7 @@ CREATE TABLE files (
     modified INTEGER NOT NULL,
     stamp INTEGER NOT NULL,
     is_note INTEGER NOT NULL,
-    hidden INTEGER NOT NULL,
+    is_excluded INTEGER NOT NULL,
     state INTEGER NOT NULL,
     digest INTEGER NOT NULL,
     is_racy INTEGER NOT NULL,
@@ -110,20 +110,20 @@ CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT NOT NULL, of_paths INTEGER
 
 # Apart from the tables: a first build creates them after all rows are inserted, which takes a third of the time.
 INDEXES = {
-    "files_folder": "files (folder, is_note, hidden, size)",
-    "files_name": "files (name, path, is_note, hidden)",
-    "files_size": "files (size DESC, path) WHERE is_note AND NOT hidden",
+    "files_folder": "files (folder, is_note, is_excluded, size)",
+    "files_name": "files (name, path, is_note, is_excluded)",
+    "files_size": "files (size DESC, path) WHERE is_note AND NOT is_excluded",
     "files_state": "files (state) WHERE state > 0",
-    "files_latest": "files (modified DESC, path) WHERE is_note AND NOT hidden",
-    "files_visible": "files (path) WHERE is_note AND NOT hidden",
-    "files_canvases": "files (path) WHERE NOT is_note AND NOT hidden AND digest <> 0",
-    "files_hidden": "files (id) WHERE hidden",
+    "files_latest": "files (modified DESC, path) WHERE is_note AND NOT is_excluded",
+    "files_visible": "files (path) WHERE is_note AND NOT is_excluded",
+    "files_canvases": "files (path) WHERE NOT is_note AND NOT is_excluded AND digest <> 0",
+    "files_excluded": "files (id) WHERE is_excluded",
     "files_problem": "files (id) WHERE problem IS NOT NULL",
     "files_suspect": "files (path) WHERE suspect",
     "files_queries": "files (path) WHERE has_queries",
-    "files_open_tasks": "files (path, open_tasks) WHERE open_tasks IS NOT NULL AND NOT hidden",
-    "files_done_tasks": "files (path, done_tasks) WHERE done_tasks IS NOT NULL AND NOT hidden",
-    "files_attachments": "files (name, size) WHERE NOT is_note AND NOT hidden",
+    "files_open_tasks": "files (path, open_tasks) WHERE open_tasks IS NOT NULL AND NOT is_excluded",
+    "files_done_tasks": "files (path, done_tasks) WHERE done_tasks IS NOT NULL AND NOT is_excluded",
+    "files_attachments": "files (name, size) WHERE NOT is_note AND NOT is_excluded",
     "links_name": "links (name)",
     "tagged_note": "tagged (note)",
     "properties_value": "properties (name, value, written, note)",
@@ -132,15 +132,16 @@ INDEXES = {
 # ``written`` is NULL where the texts of a property are those of its value. Else it has them as JSON, for each name in the note
 # that differs from this one only in case: whether it has no value, whether that is empty, and the texts, as in ``1.20``.
 
-# ``tag_counts``, ``property_counts`` and ``counts`` (links, open and done tasks) count what notes have that are not hidden. To
-# count it in 100,000 notes takes 0.2 s. An ``example`` is a value that some note has or had. ``open_tasks`` and ``done_tasks``
-# have the lines of a note's tasks, with commas: a list of 180,000 tasks is made of them in 45 ms, of the tasks in 140.
+# ``tag_counts``, ``property_counts`` and ``counts`` (links, open and done tasks) count what notes have that are not excluded.
+# To count it in 100,000 notes takes 0.2 s. An ``example`` is a value that some note has or had. ``open_tasks`` and
+# ``done_tasks`` have the lines of a note's tasks, with commas: a list of 180,000 tasks is made of them in 45 ms, of the
+# tasks in 140.
 
 # ``plain`` is a task's text without case and diacritics, as searches compare it; NULL where the text is ASCII, of which SQLite
 # knows the case (``catalog_queries.tasks_with``).
 
 # The tables of a note's facts: what was read from it. ``tagged`` has each tag and its parent tags, of notes that are not
-# hidden. ``outlines`` has what links to a part may name, as JSON: level and text of each heading, and the block ids. Callers
+# excluded. ``outlines`` has what links to a part may name, as JSON: level and text of each heading, and the block ids. Callers
 # that need more of them read the note.
 FACTS = ("links", "tags", "tagged", "aliases", "properties", "tasks", "outlines")
 
@@ -165,7 +166,7 @@ class Record(NamedTuple):
 
     stat: NoteStat
     is_note: bool
-    hidden: bool = False
+    is_excluded: bool = False
     state: int = INDEXED
     digest: int = UNREAD
     is_racy: bool = False
@@ -182,7 +183,7 @@ class KnownFile(NamedTuple):
     modified_ns: int
     stamp: int
     is_racy: bool
-    hidden: bool
+    is_excluded: bool
     digest: int
 
 
@@ -192,7 +193,7 @@ class FileRow(NamedTuple):
     id: int
     stat: NoteStat
     is_note: bool
-    hidden: bool
+    is_excluded: bool
     state: int
     digest: int
 
@@ -210,9 +211,9 @@ class CatalogWriter:
         self._connection = connection
         paths = json.dumps([record.stat.path for record in records])
         self._ids: dict[str, tuple[int, bool]] = {
-            path: (note_id, hidden)
-            for path, note_id, hidden in connection.execute(
-                f"SELECT path, id, hidden FROM files WHERE path {IN_LIST}", (paths,)
+            path: (note_id, is_excluded)
+            for path, note_id, is_excluded in connection.execute(
+                f"SELECT path, id, is_excluded FROM files WHERE path {IN_LIST}", (paths,)
             )
         }
         (last,) = connection.execute(
@@ -221,7 +222,7 @@ class CatalogWriter:
         ).fetchone()
         self.first_new = self._next = last + 1
         self.changed: list[tuple[str, int, bool]] = []
-        """Path and id of each file, with whether it has come or is hidden in another way than before."""
+        """Path and id of each file, with whether it has come or is excluded in another way than before."""
         self._files: list[tuple[Any, ...]] = []
         self._known: dict[int, bool] = {}
         self._visible: list[int] = []
@@ -232,12 +233,12 @@ class CatalogWriter:
         stat = record.stat
         known = self._ids.get(stat.path)
         if known is not None:
-            note_id, hidden = known
-            self._known[note_id] = bool(hidden)
+            note_id, is_excluded = known
+            self._known[note_id] = bool(is_excluded)
         else:
             note_id, self._next = self._next, self._next + 1
-        self.changed.append((stat.path, note_id, known is None or hidden != record.hidden))
-        if not record.hidden:
+        self.changed.append((stat.path, note_id, known is None or is_excluded != record.is_excluded))
+        if not record.is_excluded:
             self._visible.append(note_id)
         folder, _, name = stat.path.rpartition("/")
         self._files.append(
@@ -250,7 +251,7 @@ class CatalogWriter:
                 stat.modified_ns,
                 stat.stamp,
                 record.is_note,
-                record.hidden,
+                record.is_excluded,
                 record.state,
                 record.digest,
                 record.is_racy,
@@ -261,7 +262,7 @@ class CatalogWriter:
             )
         )
         for table, facts in zip(FACTS, record.facts or (), strict=False):
-            if facts and not (record.hidden and table == "tagged"):
+            if facts and not (record.is_excluded and table == "tagged"):
                 self._rows[table] += [(note_id, *fact) for fact in facts]
         return note_id
 
@@ -279,7 +280,7 @@ class CatalogWriter:
         execute(
             "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
             " size = excluded.size, modified = excluded.modified, stamp = excluded.stamp, is_note = excluded.is_note,"
-            " hidden = excluded.hidden, state = excluded.state, digest = excluded.digest, is_racy = excluded.is_racy,"
+            " is_excluded = excluded.is_excluded, state = excluded.state, digest = excluded.digest, is_racy = excluded.is_racy,"
             " problem = excluded.problem, suspect = excluded.suspect, has_queries = excluded.has_queries,"
             " open_tasks = excluded.open_tasks, done_tasks = excluded.done_tasks",
             self._files,
@@ -293,10 +294,10 @@ def _task_lines(record: Record) -> list[str | None]:
 
 
 def remove_facts(connection: sqlite3.Connection, notes: dict[int, bool]) -> None:
-    """Remove the facts of the notes with these ids, each with whether it is hidden now."""
+    """Remove the facts of the notes with these ids, each with whether it is excluded now."""
     if not notes:
         return
-    _count_facts(connection, [note_id for note_id, hidden in notes.items() if not hidden], -1)
+    _count_facts(connection, [note_id for note_id, is_excluded in notes.items() if not is_excluded], -1)
     ids = (json.dumps([*notes]),)
     _count_tags(
         connection,
@@ -318,7 +319,7 @@ def _count_tags(connection: sqlite3.Connection, notes: Counter[str], sign: int) 
 
 
 def _count_facts(connection: sqlite3.Connection, note_ids: list[int], sign: int) -> None:
-    """Add the properties, tasks and links of these notes, which are not hidden, to their counts, or subtract them."""
+    """Add the properties, tasks and links of these notes, which are not excluded, to their counts, or subtract them."""
     values = (sign, json.dumps(note_ids))
     in_notes = IN_LIST.replace("?", "?2")
     connection.execute(
@@ -437,24 +438,27 @@ class Catalog:
     def folder(self, folder: str) -> dict[VaultPath, KnownFile]:
         """Return what is known of the files directly in a folder."""
         rows = self.rows(
-            "SELECT path, size, modified, stamp, is_racy, hidden, digest FROM files WHERE folder = ?", (folder,)
+            "SELECT path, size, modified, stamp, is_racy, is_excluded, digest FROM files WHERE folder = ?", (folder,)
         )
         return {row[0]: KnownFile(*row[1:]) for row in rows}
 
     def is_folder_unchanged(self, folder: str, stats: list[NoteStat]) -> bool:
         """Tell whether none of the files directly in a folder must be read: a quick way beside comparing them one by one.
 
-        ``stats`` are all files of the folder, in path order. Hidden files are always compared one by one. Comparing whole
+        ``stats`` are all files of the folder, in path order. Excluded files are always compared one by one. Comparing whole
         rows takes 15 ms for 10,000 notes, one by one 45 ms: at each start, and at each call where nothing can be watched.
         """
-        size = f"CASE WHEN is_racy OR hidden OR (digest = {UNREAD} AND (is_note OR problem IS NOT NULL)) THEN -1 ELSE size END"
+        one_by_one = f"is_racy OR is_excluded OR (digest = {UNREAD} AND (is_note OR problem IS NOT NULL))"
+        size = f"CASE WHEN {one_by_one} THEN -1 ELSE size END"
         rows = self.rows(f"SELECT path, {size}, modified, stamp FROM files WHERE folder = ?", (folder,))
         rows.sort()
         return rows == stats
 
     def known(self, path: str) -> KnownFile | None:
         """Return what is known of one file."""
-        rows = self.rows("SELECT size, modified, stamp, is_racy, hidden, digest FROM files WHERE path = ?", (path,))
+        rows = self.rows(
+            "SELECT size, modified, stamp, is_racy, is_excluded, digest FROM files WHERE path = ?", (path,)
+        )
         return KnownFile(*rows[0]) if rows else None
 
     def folders(self) -> set[str]:
@@ -467,12 +471,12 @@ class Catalog:
 
     def _file_rows(self, condition: str, values: Sequence[Any] = ()) -> list[FileRow]:
         rows = self.rows(
-            f"SELECT id, path, size, modified, stamp, is_note, hidden, state, digest FROM files WHERE {condition}",
+            f"SELECT id, path, size, modified, stamp, is_note, is_excluded, state, digest FROM files WHERE {condition}",
             values,
         )
         return [
-            FileRow(note_id, NoteStat(*stat), bool(is_note), bool(hidden), state, digest)
-            for note_id, *stat, is_note, hidden, state, digest in rows
+            FileRow(note_id, NoteStat(*stat), bool(is_note), bool(is_excluded), state, digest)
+            for note_id, *stat, is_note, is_excluded, state, digest in rows
         ]
 
     def not_indexed_ids(self) -> list[int]:
@@ -489,9 +493,9 @@ class Catalog:
         return self._file_rows(f"state > 0 AND state = {PENDING} AND id > ? ORDER BY id LIMIT ?", (note_id, limit))
 
     def some_pending(self, every: int) -> list[VaultPath]:
-        """Return one in so many of the notes that wait for the text index and are not hidden."""
+        """Return one in so many of the notes that wait for the text index and are not excluded."""
         rows = self.rows(
-            f"SELECT path FROM files WHERE state > 0 AND state = {PENDING} AND NOT hidden AND id % ? = 0", (every,)
+            f"SELECT path FROM files WHERE state > 0 AND state = {PENDING} AND NOT is_excluded AND id % ? = 0", (every,)
         )
         return [path for (path,) in rows]
 
@@ -503,8 +507,8 @@ class Catalog:
         return bool(rows)
 
     def stats(self, ids: Sequence[int]) -> dict[int, tuple[NoteStat, bool]]:
-        """Return the stats of the files with these ids, each with whether it is racy. Ids gone and hidden are left out."""
-        statement = f"SELECT id, path, size, modified, stamp, is_racy FROM files WHERE id {IN_LIST} AND NOT hidden"
+        """Return the stats of the files with these ids, each with whether it is racy. Ids gone and excluded are left out."""
+        statement = f"SELECT id, path, size, modified, stamp, is_racy FROM files WHERE id {IN_LIST} AND NOT is_excluded"
         rows = self.rows(statement, (json.dumps(ids),))
         return {row[0]: (NoteStat(*row[1:5]), bool(row[5])) for row in rows}
 
@@ -572,7 +576,7 @@ class Catalog:
             changed: list[tuple[str, int, bool]] = []
             for path in lost:
                 rows = connection.execute(
-                    "SELECT id, is_note OR digest, hidden FROM files WHERE path = ?", (path,)
+                    "SELECT id, is_note OR digest, is_excluded FROM files WHERE path = ?", (path,)
                 ).fetchone()
                 if rows is None:
                     continue
@@ -596,7 +600,7 @@ class Catalog:
     def changed_since(self, changes: int) -> dict[str, bool] | None:
         """Return the paths of the files that changed since there were so many changes; None if nobody knows any more.
 
-        Each with whether it has come or gone, or is hidden in another way than before.
+        Each with whether it has come or gone, or is excluded in another way than before.
         """
         if changes < int(self.meta("unknown_before") or 0):
             return None
@@ -637,9 +641,9 @@ class Catalog:
         """
         with self.writing() as connection:
             connection.executemany(
-                f"UPDATE files SET state = {INDEXED} WHERE id = ? AND size = ? AND modified = ? AND stamp = ? AND hidden = ?"
-                f" AND digest = ? AND state = {PENDING}",
-                [(row.id, *row.stat[1:], row.hidden, row.digest) for row in rows],
+                f"UPDATE files SET state = {INDEXED} WHERE id = ? AND size = ? AND modified = ? AND stamp = ?"
+                f" AND is_excluded = ? AND digest = ? AND state = {PENDING}",
+                [(row.id, *row.stat[1:], row.is_excluded, row.digest) for row in rows],
             )
             connection.executemany("DELETE FROM gone WHERE id = ?", [(note_id,) for note_id in gone])
             self._keep_last_id(connection, gone)

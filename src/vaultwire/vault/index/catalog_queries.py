@@ -46,8 +46,8 @@ def joined_ids(catalog: Catalog, where: str, values: Sequence[Any], order: str) 
 def notes(catalog: Catalog, folder: VaultPath | None) -> array[int]:
     """Return the id of every note below the folder, in path order."""
     condition, values = below(folder)
-    has_hidden = catalog.rows("SELECT 1 FROM files WHERE hidden LIMIT 1")
-    visible = "" if has_hidden else "NOT hidden AND "  # lets SQLite use the index of these
+    has_excluded = catalog.rows("SELECT 1 FROM files WHERE is_excluded LIMIT 1")
+    visible = "" if has_excluded else "NOT is_excluded AND "  # lets SQLite use the index of these
     return joined_ids(catalog, f"is_note AND {visible}{condition}", values, "path")
 
 
@@ -83,9 +83,9 @@ class Counts(NamedTuple):
 
 
 def count_searched(catalog: Catalog, folder: VaultPath | None) -> Counts:
-    """Count the notes and canvases below the folder that are searched: those that are not hidden."""
+    """Count the notes and canvases below the folder that are searched: those that are not excluded."""
     condition, values = below(folder)
-    visible = f"NOT hidden AND {condition}"
+    visible = f"NOT is_excluded AND {condition}"
     (canvases,) = catalog.rows(f"SELECT count(*) FROM files WHERE NOT is_note AND digest <> 0 AND {visible}", values)[0]
     unread = catalog.rows(
         f"SELECT is_note FROM files WHERE problem IS NOT NULL AND digest = {UNREAD} AND {visible}", values
@@ -96,15 +96,15 @@ def count_searched(catalog: Catalog, folder: VaultPath | None) -> Counts:
 def count_indexed(catalog: Catalog, folder: VaultPath | None) -> Counts:
     """Count the notes and canvases below the folder that the text index has."""
     condition, values = below(folder)
-    indexed = f"state = {INDEXED} AND NOT hidden AND digest <> {UNREAD}"
+    indexed = f"state = {INDEXED} AND NOT is_excluded AND digest <> {UNREAD}"
     (count,) = catalog.rows(f"SELECT count(*) FROM files WHERE {indexed} AND {condition}", values)[0]
     return Counts(count, 0)
 
 
 def count_notes(catalog: Catalog, folder: VaultPath | None) -> int:
-    """Count the notes below the folder that are not hidden. Takes 0.3 ms for 10,000 notes."""
+    """Count the notes below the folder that are not excluded. Takes 0.3 ms for 10,000 notes."""
     condition, values = below(folder)
-    (count,) = catalog.rows(f"SELECT count(*) FROM files WHERE is_note AND NOT hidden AND {condition}", values)[0]
+    (count,) = catalog.rows(f"SELECT count(*) FROM files WHERE is_note AND NOT is_excluded AND {condition}", values)[0]
     return int(count)
 
 
@@ -123,11 +123,11 @@ def files_after(catalog: Catalog, after: str, limit: int) -> list[NoteStat]:
 
 
 def recent(catalog: Catalog, folder: VaultPath | None, limit: int) -> tuple[list[NoteStat], int]:
-    """Return the latest changed notes below the folder that are not hidden, the latest first, and the number of all."""
+    """Return the latest changed notes below the folder that are not excluded, the latest first, and the number of all."""
     condition, values = below(folder)
     rows = catalog.rows(
         "SELECT path, size, modified, stamp FROM files"
-        f" WHERE is_note AND NOT hidden AND {condition} ORDER BY modified DESC, path LIMIT ?",
+        f" WHERE is_note AND NOT is_excluded AND {condition} ORDER BY modified DESC, path LIMIT ?",
         [*values, limit],
     )
     return [NoteStat(*row) for row in rows], count_notes(catalog, folder)
@@ -183,14 +183,14 @@ def notes_with(catalog: Catalog, tag: str, name: str) -> tuple[list[VaultPath], 
     if tag:
         folded = fold(tag)
         rows = catalog.rows("SELECT path, 0 FROM files JOIN tagged ON note = id WHERE tagged.tag = ?", [folded])
-        excluded = catalog.rows("SELECT path, tag FROM files JOIN tags ON note = id WHERE hidden")
+        excluded = catalog.rows("SELECT path, tag FROM files JOIN tags ON note = id WHERE is_excluded")
         rows += {(path, 1) for path, other in excluded if f"{fold(other)}/".startswith(f"{folded}/")}
     else:
         rows = catalog.rows(
-            "SELECT path, hidden FROM files JOIN properties ON note = id WHERE properties.name = ?", [fold(name)]
+            "SELECT path, is_excluded FROM files JOIN properties ON note = id WHERE properties.name = ?", [fold(name)]
         )
     rows.sort()
-    return [path for path, hidden in rows if not hidden], [path for path, hidden in rows if hidden]
+    return [path for path, is_excluded in rows if not is_excluded], [path for path, is_excluded in rows if is_excluded]
 
 
 def notes_with_queries(catalog: Catalog) -> list[VaultPath]:
@@ -227,7 +227,7 @@ def incoming(catalog: Catalog, path: VaultPath) -> list[tuple[VaultPath, Link]]:
     names = link_names_to(path)
     candidates = catalog.rows(
         "SELECT path, linktext, display, line, kind FROM links JOIN files ON id = note"
-        f" WHERE links.name {IN_LIST} AND NOT hidden AND path <> ? ORDER BY path, place",
+        f" WHERE links.name {IN_LIST} AND NOT is_excluded AND path <> ? ORDER BY path, place",
         [json.dumps(names), path],
     )
     if not candidates:
@@ -282,7 +282,7 @@ _MAX_NAME = 255
 
 
 class NoteNames:
-    """The names and aliases of all notes that are not hidden: 4 MB for 50,000 notes. They follow the catalog.
+    """The names and aliases of all notes that are not excluded: 4 MB for 50,000 notes. They follow the catalog.
 
     Safe to use from several threads: one reads and matches at a time.
     """
@@ -363,13 +363,13 @@ def _read_names(catalog: Catalog, only: Collection[int] | None) -> tuple[array[i
             catalog.rows(
                 f"SELECT group_concat(id), NULL, group_concat({_line('name')}, char(10)) FROM (SELECT id,"
                 f" substr(name, 1, length(name) - {len(NOTE_SUFFIX)}) AS name FROM files"
-                f" WHERE is_note AND NOT hidden AND {test})",
+                f" WHERE is_note AND NOT is_excluded AND {test})",
                 values,
             ),
             catalog.rows(
                 f"SELECT group_concat(id), group_concat(place), group_concat({_line('alias')}, char(10))"
                 " FROM (SELECT id, place, alias FROM aliases JOIN files ON id = note"
-                f" WHERE is_note AND NOT hidden AND {test})",
+                f" WHERE is_note AND NOT is_excluded AND {test})",
                 values,
             ),
         )
@@ -392,7 +392,7 @@ def find(catalog: Catalog, names: NoteNames, conditions: NoteFilter, folder: Vau
     It is the alias that matches, or -1.
     """
     tests, values = _tests(catalog, conditions, folder)
-    where = " AND ".join(["is_note AND NOT hidden", *tests])
+    where = " AND ".join(["is_note AND NOT is_excluded", *tests])
     if not conditions.name:
         found = joined_ids(catalog, where, values, _ORDER[conditions.sort])
         return Pairs(found, array("l", [_IS_NAME]) * len(found))

@@ -130,7 +130,7 @@ _MAX_TRIES = 3
 # that takes longer keeps the files it has open, or builds them again.
 _UNUSED_SECONDS = 30 * 24 * 3600
 _WHAT_TO_DO = "Make room there, or set VAULTWIRE_CACHE to a folder on another disk."
-_COUNT_INDEXED = f"SELECT count(*) FROM files WHERE NOT hidden AND state = {INDEXED} AND digest <> {UNREAD}"
+_COUNT_INDEXED = f"SELECT count(*) FROM files WHERE NOT is_excluded AND state = {INDEXED} AND digest <> {UNREAD}"
 
 
 class IndexParts(NamedTuple):

@@ -136,11 +136,11 @@ class LinkGraph:
         Links are not followed beyond an attachment: two notes that show one picture are not near because of it.
         Raises VaultError (INVALID_ARGUMENTS) for a note that is not in the graph.
         """
-        found: list[tuple[int, int, int]] = []
+        near: list[tuple[int, int, int]] = []
         levels = self._levels(self._number(path), direction, progress)
         for distance, level in enumerate(itertools.islice(levels, depth), start=1):
-            found += [(distance, number, level[number]) for number in self._sorted(level)]
-        return Listed(found, lambda part, _: [self._neighbour(*each) for each in part], path, size=self.size)
+            near += [(distance, number, level[number]) for number in self._sorted(level)]
+        return Listed(near, lambda part, _: [self._neighbour(*each) for each in part], path, size=self.size)
 
     def path_between(
         self, start: VaultPath, end: VaultPath, direction: Direction, progress: Progress
@@ -328,21 +328,23 @@ def _has(pairs: array[int], first: int, second: int) -> bool:
 _BATCH = 1000
 # To follow so many links one by one takes as long as to build the whole graph of 10,000 notes.
 _MOST_FOLLOWED = 20_000
-_HIDDEN, _NOWHERE = -1, -2
+_EXCLUDED, _NOWHERE = -1, -2
 
 
 def build_graph(catalog: Catalog, progress: Progress) -> LinkGraph:
     """Return the graph of all links, those in frontmatter included.
 
-    Hidden notes are not in it: their links do not count, and links to them are left out, but not as broken links.
+    Excluded notes are not in it: their links do not count, and links to them are left out, but not as broken links.
     """
     numbers: dict[VaultPath, int] = {}
     sources: dict[int, int] = {}  # a note's id and its number in the graph
     visible: list[VaultPath] = []
     notes = bytearray()
-    for note_id, path, as_note, hidden in catalog.rows("SELECT id, path, is_note, hidden FROM files ORDER BY path"):
-        numbers[path] = _HIDDEN if hidden else len(visible)
-        if hidden:
+    for note_id, path, as_note, is_excluded in catalog.rows(
+        "SELECT id, path, is_note, is_excluded FROM files ORDER BY path"
+    ):
+        numbers[path] = _EXCLUDED if is_excluded else len(visible)
+        if is_excluded:
             continue
         if as_note:
             sources[note_id] = len(visible)
@@ -411,13 +413,13 @@ def _changed_graph(
     now: dict[str, bool] = {
         path: bool(as_note)
         for path, as_note in catalog.rows(
-            f"SELECT path, is_note FROM files WHERE NOT hidden AND path {IN_LIST}", (paths,)
+            f"SELECT path, is_note FROM files WHERE NOT is_excluded AND path {IN_LIST}", (paths,)
         )
     }
     # Links of these names may lead elsewhere now.
     names = {name for path, is_listed in changed.items() if is_listed for name in link_names_to(VaultPath(path))}
     rows = catalog.rows(
-        "SELECT path, line, linktext FROM files JOIN links ON note = id WHERE is_note AND NOT hidden AND (path"
+        "SELECT path, line, linktext FROM files JOIN links ON note = id WHERE is_note AND NOT is_excluded AND (path"
         f" {IN_LIST} OR id IN (SELECT note FROM links WHERE links.name {IN_LIST})) ORDER BY path, line, place LIMIT ?",
         (paths, json.dumps([*names]), _MOST_FOLLOWED),
     )
@@ -436,7 +438,7 @@ def _changed_graph(
         target = resolver.resolve(source, linkpath)
         if target is None:
             lost.append((line, linkpath.strip()))
-        elif target in came or (target in graph and target not in gone):  # else it is hidden
+        elif target in came or (target in graph and target not in gone):  # else it is excluded
             leads_to.append(target)
     for _, lost in links.values():
         lost.sort()

@@ -217,7 +217,7 @@ class Rows:
 
     def at(self, paths: Collection[str], progress: Progress) -> list[RowFile]:
         """Return the files of exactly these paths, without those that are not there."""
-        select = f"SELECT id, path, size, modified FROM files WHERE NOT hidden AND path {IN_LIST}"
+        select = f"SELECT id, path, size, modified FROM files WHERE NOT is_excluded AND path {IN_LIST}"
         rows = self._ask(lambda catalog: catalog.rows(select, [json.dumps([*paths])]), progress)
         return [RowFile(*row) for row in rows]
 
@@ -259,8 +259,8 @@ class Rows:
 
         def answer(catalog: Catalog) -> VaultPath | None:
             target = targets(catalog, [link_name(source, linkpath)]).resolve(source, linkpath)
-            hidden = target and catalog.rows("SELECT 1 FROM files WHERE hidden AND path = ?", [target])
-            return None if hidden else target
+            is_excluded = target and catalog.rows("SELECT 1 FROM files WHERE is_excluded AND path = ?", [target])
+            return None if is_excluded else target
 
         return self._ask(answer, progress)
 
@@ -273,26 +273,28 @@ class Rows:
 
 def _find(catalog: Catalog, condition: Condition) -> list[RowFile]:
     test, values = _test(condition)
-    rows = catalog.rows(f"SELECT id, path, size, modified FROM files WHERE NOT hidden AND {test} ORDER BY path", values)
+    rows = catalog.rows(
+        f"SELECT id, path, size, modified FROM files WHERE NOT is_excluded AND {test} ORDER BY path", values
+    )
     return [*map(RowFile._make, rows)]
 
 
 class _VisibleResolver:
-    """Resolves links to all files; links to hidden ones lead nowhere."""
+    """Resolves links to all files; links to excluded ones lead nowhere."""
 
-    def __init__(self, paths: Collection[VaultPath], hidden: Collection[VaultPath]) -> None:
+    def __init__(self, paths: Collection[VaultPath], excluded: Collection[VaultPath]) -> None:
         self.size = _BYTES_PER_FILE * len(paths)
-        self._hidden = frozenset(hidden)
+        self._excluded = frozenset(excluded)
         self._resolve = LinkResolver(paths).resolve
 
     def resolve(self, source: VaultPath, linkpath: str) -> VaultPath | None:
         target = self._resolve(source, linkpath)
-        return None if target in self._hidden else target
+        return None if target in self._excluded else target
 
 
 def _resolver(catalog: Catalog) -> _VisibleResolver:
-    rows = catalog.rows("SELECT path, hidden FROM files")
-    return _VisibleResolver([path for path, _ in rows], [path for path, hidden in rows if hidden])
+    rows = catalog.rows("SELECT path, is_excluded FROM files")
+    return _VisibleResolver([path for path, _ in rows], [path for path, is_excluded in rows if is_excluded])
 
 
 def _links(catalog: Catalog, ids: Collection[int]) -> dict[int, list[StoredLink]]:
@@ -300,7 +302,7 @@ def _links(catalog: Catalog, ids: Collection[int]) -> dict[int, list[StoredLink]
         f"SELECT note, linktext, display, kind & 1 FROM links WHERE note {IN_LIST} ORDER BY note, place",
         [json.dumps([*ids])],
     )
-    lost = _hidden_links(catalog, ids)
+    lost = _excluded_links(catalog, ids)
     links: dict[int, list[StoredLink]] = {}
     for note, linktext, display, is_embed in rows:
         if (note, linktext) not in lost:
@@ -308,12 +310,12 @@ def _links(catalog: Catalog, ids: Collection[int]) -> dict[int, list[StoredLink]
     return links
 
 
-def _hidden_links(catalog: Catalog, ids: Collection[int]) -> set[tuple[int, str]]:
-    """Return note and linktext of each link to a file that is hidden."""
-    hidden = {path for (path,) in catalog.rows("SELECT path FROM files WHERE hidden")}
-    if not hidden:
+def _excluded_links(catalog: Catalog, ids: Collection[int]) -> set[tuple[int, str]]:
+    """Return note and linktext of each link to a file that is excluded."""
+    excluded = {path for (path,) in catalog.rows("SELECT path FROM files WHERE is_excluded")}
+    if not excluded:
         return set()
-    names = {name for path in hidden for name in link_names_to(path)}
+    names = {name for path in excluded for name in link_names_to(path)}
     rows = catalog.rows(
         "SELECT DISTINCT note, path, linktext FROM links JOIN files ON id = note"
         f" WHERE note {IN_LIST} AND links.name {IN_LIST}",
@@ -321,7 +323,9 @@ def _hidden_links(catalog: Catalog, ids: Collection[int]) -> set[tuple[int, str]
     )
     leads_to = targets(catalog, {link_name(source, linktext) for _, source, linktext in rows})
     return {
-        (note, linktext) for note, source, linktext in rows if leads_to.resolve(source, linkpath_of(linktext)) in hidden
+        (note, linktext)
+        for note, source, linktext in rows
+        if leads_to.resolve(source, linkpath_of(linktext)) in excluded
     }
 
 

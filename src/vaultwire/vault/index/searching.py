@@ -87,7 +87,7 @@ class KnownNotes:
             rows = [
                 row
                 for place in places
-                for row in self._catalog.rows(f"SELECT id FROM files WHERE {place} IS NOT NULL AND NOT hidden")
+                for row in self._catalog.rows(f"SELECT id FROM files WHERE {place} IS NOT NULL AND NOT is_excluded")
             ]
             return self._answer({note_id for (note_id,) in rows})
         tests, values = ["1"], list[Any]()
@@ -201,7 +201,7 @@ class Snapshot(NamedTuple):
             # Read last: a note that is committed in between is read from its file. In the other order it would be lost.
             commits = catalog.meta("commits")
         return cls(
-            version, commits, [row for row in rows if not row.hidden], left_out, {}, {}, so_far, lacks.has_changes
+            version, commits, [row for row in rows if not row.is_excluded], left_out, {}, {}, so_far, lacks.has_changes
         )
 
     @classmethod

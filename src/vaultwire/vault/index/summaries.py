@@ -40,7 +40,7 @@ from vaultwire.vault.value_types import (
 Misfits: TypeAlias = Mapping[str, Callable[[PropertyValue], bool]]
 """By folded name of a property: tells whether a value is of the wrong type."""
 
-_VISIBLE = "note NOT IN (SELECT id FROM files WHERE hidden)"
+_VISIBLE = "note NOT IN (SELECT id FROM files WHERE is_excluded)"
 # A due date has a sign that is not ASCII, or is an inline field (``markdown.task_fields``).
 _MAY_HAVE_DATE = (
     "(instr(tasks.text, '::') OR instr(tasks.text, '📅') OR instr(tasks.text, '📆') OR instr(tasks.text, '🗓'))"
@@ -99,9 +99,9 @@ def _as_shown(value: PropertyValue) -> PropertyValue:
 def _within(catalog: Catalog, folder: VaultPath | None) -> tuple[str, list[Any]]:
     """Return an SQL condition on facts of visible notes below the folder, and its values."""
     if folder is None:
-        return (_VISIBLE if catalog.rows("SELECT 1 FROM files WHERE hidden LIMIT 1") else "1"), []
+        return (_VISIBLE if catalog.rows("SELECT 1 FROM files WHERE is_excluded LIMIT 1") else "1"), []
     condition, values = below(folder)
-    return f"note IN (SELECT id FROM files WHERE is_note AND NOT hidden AND {condition})", values
+    return f"note IN (SELECT id FROM files WHERE is_note AND NOT is_excluded AND {condition})", values
 
 
 # ---------------------------------------------------------------------- tasks
@@ -110,9 +110,9 @@ def _within(catalog: Catalog, folder: VaultPath | None) -> tuple[str, list[Any]]
 def tasks(catalog: Catalog, conditions: TaskFilter, path: VaultPath | None, folder: VaultPath | None) -> Keys:
     """Return the places of the tasks that meet the conditions, in path and line order.
 
-    With a ``path``, only those of that note, even if it is hidden.
+    With a ``path``, only those of that note, even if it is excluded.
     """
-    of_notes = "NOT hidden" if path is None else "path = ?"
+    of_notes = "NOT is_excluded" if path is None else "path = ?"
     values: list[Any] = [] if path is None else [path]
     if folder is not None:
         test, of_test = below(folder)
@@ -132,7 +132,7 @@ def tasks(catalog: Catalog, conditions: TaskFilter, path: VaultPath | None, fold
     if conditions.is_done is not None:
         tests.append("is_open = ?")
         values.append(not conditions.is_done)
-    if tag and path is None:  # ``tagged`` lacks hidden notes, and one note needs no index
+    if tag and path is None:  # ``tagged`` lacks excluded notes, and one note needs no index
         tests.append("note IN (SELECT note FROM tagged WHERE tag = ?)")
         values.append(fold(tag))
     for part in (text, strip_diacritics(fold_case(f"#{tag}")) if tag else ""):
@@ -209,15 +209,16 @@ def stats(catalog: Catalog, limit: int) -> VaultStats:
 
     # The index ``files_folder`` has all these columns, so no row is read.
     folders = catalog.rows(
-        "SELECT folder, count(*), sum(size) FROM files WHERE is_note AND NOT hidden GROUP BY folder ORDER BY 2 DESC, folder"
+        "SELECT folder, count(*), sum(size) FROM files WHERE is_note AND NOT is_excluded"
+        " GROUP BY folder ORDER BY 2 DESC, folder"
     )
-    odd = "count(*) FROM files WHERE problem IS NOT NULL AND NOT hidden"
+    odd = "count(*) FROM files WHERE problem IS NOT NULL AND NOT is_excluded"
     unreadable = one(f"{odd} AND digest = {UNREAD}")
     counts = Counter(dict(catalog.rows("SELECT what, number FROM counts")))
     return VaultStats(
         notes=sum(notes for _, notes, _ in folders),
         size=sum(size for *_, size in folders),
-        excluded=one("count(*) FROM files WHERE hidden AND is_note"),
+        excluded=one("count(*) FROM files WHERE is_excluded AND is_note"),
         unreadable=unreadable,
         odd=one(odd) - unreadable,
         links=counts["links"],
@@ -225,13 +226,13 @@ def stats(catalog: Catalog, limit: int) -> VaultStats:
         properties=one("count(DISTINCT name) FROM property_counts"),
         tasks_open=counts["open"],
         tasks_done=counts["done"],
-        modified_ns=one("max(modified) FROM files WHERE is_note AND NOT hidden"),
+        modified_ns=one("max(modified) FROM files WHERE is_note AND NOT is_excluded"),
         attachments=_attachments(catalog),
         folders=[FolderSize(*row) for row in folders[: max(limit, 0)]],
         problems=[
             Problem(*row)
             for row in catalog.rows(
-                "SELECT path, problem FROM files WHERE problem IS NOT NULL AND NOT hidden"
+                "SELECT path, problem FROM files WHERE problem IS NOT NULL AND NOT is_excluded"
                 f" ORDER BY digest <> {UNREAD}, path LIMIT ?",
                 [limit],
             )
@@ -242,7 +243,7 @@ def stats(catalog: Catalog, limit: int) -> VaultStats:
 def _attachments(catalog: Catalog) -> list[FileKind]:
     """Return the attachments by extension, most first."""
     kinds: dict[str, tuple[int, int]] = {}
-    for name, size in catalog.rows("SELECT name, size FROM files WHERE NOT is_note AND NOT hidden"):
+    for name, size in catalog.rows("SELECT name, size FROM files WHERE NOT is_note AND NOT is_excluded"):
         stem, _, extension = name.rpartition(".")
         extension = extension if stem else ""
         files, bytes_so_far = kinds.get(extension, (0, 0))
@@ -285,7 +286,7 @@ def folders(catalog: Catalog, folder: VaultPath | None) -> list[FolderFiles]:
     """Return the folders that hold files, in path order."""
     condition, values = below(folder)
     rows = catalog.rows(
-        f"SELECT folder, sum(is_note), sum(NOT is_note) FROM files WHERE NOT hidden AND {condition}"
+        f"SELECT folder, sum(is_note), sum(NOT is_note) FROM files WHERE NOT is_excluded AND {condition}"
         " GROUP BY folder ORDER BY folder",
         values,
     )
@@ -293,10 +294,10 @@ def folders(catalog: Catalog, folder: VaultPath | None) -> list[FolderFiles]:
 
 
 def stats_of_notes(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]:
-    """Return every note below the folder that is not hidden, in path order."""
+    """Return every note below the folder that is not excluded, in path order."""
     condition, values = below(folder)
     rows = catalog.rows(
-        f"SELECT path, size, modified, stamp FROM files WHERE is_note AND NOT hidden AND {condition} ORDER BY path",
+        f"SELECT path, size, modified, stamp FROM files WHERE is_note AND NOT is_excluded AND {condition} ORDER BY path",
         values,
     )
     return [NoteStat(*row) for row in rows]
@@ -304,8 +305,8 @@ def stats_of_notes(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]
 
 def names_and_aliases(catalog: Catalog) -> list[tuple[str, VaultPath]]:
     """Return all names and aliases, each with its file's path."""
-    names = [(stem(path), VaultPath(path)) for (path,) in catalog.rows("SELECT path FROM files WHERE NOT hidden")]
-    aliases = catalog.rows("SELECT spelling, path FROM aliases JOIN files ON id = note WHERE NOT hidden")
+    names = [(stem(path), VaultPath(path)) for (path,) in catalog.rows("SELECT path FROM files WHERE NOT is_excluded")]
+    aliases = catalog.rows("SELECT spelling, path FROM aliases JOIN files ON id = note WHERE NOT is_excluded")
     return [*names, *((alias, VaultPath(path)) for alias, path in aliases)]
 
 
@@ -321,7 +322,7 @@ def shared_words(
     rarest = sorted(((len(ids), word) for word, ids in holders.items() if len(ids) > 1))[:_MOST_WORDS]
     ids = sorted({note_id for _, word in rarest for note_id in holders[word]})
     rows = catalog.rows(
-        f"SELECT id, path, size, modified, stamp FROM files WHERE is_note AND NOT hidden AND id {IN_LIST}",
+        f"SELECT id, path, size, modified, stamp FROM files WHERE is_note AND NOT is_excluded AND id {IN_LIST}",
         [json.dumps(ids)],
     )
     stats = {note_id: NoteStat(*stat) for note_id, *stat in rows if stat[0] != path}
@@ -339,7 +340,7 @@ def _says_something(word: str) -> bool:
 
 def same_content(catalog: Catalog) -> list[list[NoteStat]]:
     """Return the groups of notes with the same bytes."""
-    visible = f"is_note AND NOT hidden AND digest <> {UNREAD} AND size > 0"
+    visible = f"is_note AND NOT is_excluded AND digest <> {UNREAD} AND size > 0"
     rows = catalog.rows(
         f"SELECT digest, path, size, modified, stamp FROM files WHERE {visible} AND digest IN"
         f" (SELECT digest FROM files WHERE {visible} GROUP BY digest HAVING count(*) > 1) ORDER BY path"
@@ -381,7 +382,7 @@ def with_lost_parts(catalog: Catalog) -> array[int]:
     for first in range(0, catalog.rows("SELECT ifnull(max(id), 0) FROM files")[0][0] + 1, _BATCH):
         links = catalog.rows(
             "SELECT note, path, links.name, linktext FROM links JOIN files ON id = note"
-            " WHERE note BETWEEN ? AND ? AND instr(linktext, '#') AND NOT hidden",
+            " WHERE note BETWEEN ? AND ? AND instr(linktext, '#') AND NOT is_excluded",
             (first, first + _BATCH - 1),
         )
         leads_to = targets(catalog, {name for _, _, name, _ in links})
@@ -413,7 +414,8 @@ def suspects(
     condition, values = below(folder)
     canvas = f"(NOT is_note AND name GLOB '*{CANVAS_SUFFIX}')"
     checked = catalog.rows(
-        f"SELECT path FROM files WHERE ({canvas} OR (is_note AND NOT hidden)) AND {condition} ORDER BY path", values
+        f"SELECT path FROM files WHERE ({canvas} OR (is_note AND NOT is_excluded)) AND {condition} ORDER BY path",
+        values,
     )
     suspected = graph.with_lost_links()
     suspected.update(

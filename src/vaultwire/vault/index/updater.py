@@ -150,17 +150,17 @@ _LONG = 400_000
 _NOT_INDEXED = "cannot be indexed ({}): its text is searched, its links, tags and properties are not known"
 
 
-def read_note(files: Files, stat: NoteStat, known_digest: int | None, *, hidden: bool) -> Record:
+def read_note(files: Files, stat: NoteStat, known_digest: int | None, *, is_excluded: bool) -> Record:
     """Read a file for the catalog. If its digest is the known one, the record says nothing else of it."""
     if not is_searchable(stat.path):
-        return Record(stat, is_note=False, hidden=hidden)
+        return Record(stat, is_note=False, is_excluded=is_excluded)
     try:
         data = _data(files, stat.path)
     except VaultError as error:
-        return unreadable(stat, error.message, hidden=hidden)
+        return unreadable(stat, error.message, is_excluded=is_excluded)
     is_racy = time.time_ns() - stat.modified_ns < _RACY_NS
     digest = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big", signed=True)
-    record = Record(stat, is_note(stat.path), hidden, PENDING, digest, is_racy)
+    record = Record(stat, is_note(stat.path), is_excluded, PENDING, digest, is_racy)
     if digest == known_digest:
         return record
     try:
@@ -207,9 +207,9 @@ def read_fields(files: Files, path: VaultPath, facts: NoteFacts, ngrams: NgramFi
     return None if has_too_many_words(fields[0][BODY]) else fields
 
 
-def unreadable(stat: NoteStat, problem: str, *, hidden: bool) -> Record:
+def unreadable(stat: NoteStat, problem: str, *, is_excluded: bool) -> Record:
     """Return the record of a file that cannot be read."""
-    return Record(stat, is_note=is_note(stat.path), hidden=hidden, state=PENDING, problem=problem)
+    return Record(stat, is_note=is_note(stat.path), is_excluded=is_excluded, state=PENDING, problem=problem)
 
 
 def _data(files: Files, path: VaultPath) -> bytes:
@@ -447,7 +447,7 @@ class IndexUpdater:
         self._done, self._total = 0, len(changed)
         is_large = self._total > MOST_READ
         if is_large and self._catalog.is_empty():
-            notes = sum(is_searchable(path) and not rules.hides(path) for path in changed.paths)
+            notes = sum(is_searchable(path) and not rules.is_excluded(path) for path in changed.paths)
             catalog_queries.begin(self._catalog, notes)
         try:
             with self._catalog.without_sql_indexes() if is_large else nullcontext():
@@ -467,9 +467,9 @@ class IndexUpdater:
         touched: list[tuple[NoteStat, bool]] = []
         for stat, known in batch:
             progress.check()
-            hidden = rules.hides(stat.path)
-            known_digest = known.digest if known is not None and known.hidden == hidden else None
-            record = read_note(self._files, stat, known_digest, hidden=hidden)
+            is_excluded = rules.is_excluded(stat.path)
+            known_digest = known.digest if known is not None and known.is_excluded == is_excluded else None
+            record = read_note(self._files, stat, known_digest, is_excluded=is_excluded)
             if record.digest != known_digest or not is_searchable(stat.path):
                 records.append(record)
             elif known is not None and (*stat[1:], record.is_racy) != known[:4]:
@@ -550,9 +550,9 @@ class IndexUpdater:
         return ngrams
 
     def _put(self, row: FileRow, facts: NoteFacts, ngrams: NgramFilter, *, is_new: bool, adds_words: bool) -> None:
-        """Put a note into the text index and its words into the vocabulary; take it out if it is hidden or has no fields."""
+        """Put a note into the text index and its words into the vocabulary; take it out if it is excluded or has no fields."""
         fields = None
-        if not row.hidden:
+        if not row.is_excluded:
             try:
                 fields = read_fields(self._files, row.stat.path, facts, ngrams)
             except VaultError as error:  # unreadable now: each later check tries it again
@@ -570,7 +570,7 @@ class IndexUpdater:
         with self.working(NO_PROGRESS):  # another thread may know better meanwhile
             known = self._catalog.known(row.stat.path)
             if known is not None and known[:3] == row.stat[1:] and known.digest == row.digest:
-                self._catalog.store([unreadable(row.stat, problem, hidden=row.hidden)])
+                self._catalog.store([unreadable(row.stat, problem, is_excluded=row.is_excluded)])
 
     def _commit(self, rows: list[FileRow], gone: list[int], *, is_rebuild: bool, is_last: bool) -> None:
         """Commit the text index, and mark in the catalog what it has. ``is_rebuild``: read the whole vocabulary from it."""
@@ -592,11 +592,11 @@ class IndexUpdater:
 
 
 def must_be_read(stat: NoteStat, known: KnownFile | None, rules: Excludes) -> bool:
-    """Tell whether the file is new, differs from what is known, or is hidden by other rules than before."""
+    """Tell whether the file is new, differs from what is known, or is excluded by other rules than before."""
     return (
         known is None
         or known.is_racy
         or (stat.size, stat.modified_ns, stat.stamp) != known[:3]
-        or rules.hides(stat.path) != known.hidden
+        or rules.is_excluded(stat.path) != known.is_excluded
         or (known.digest == UNREAD and is_searchable(stat.path))  # permissions and clouds change no time
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from vaultwire.markdown.links import is_wikilink, linkpath_written, parse_linktext, split_display, unbracketed
+from vaultwire.markdown.inline import is_wikilink, linkpath_written, parse_linktext, split_display, unbracketed
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import (
@@ -19,6 +19,7 @@ from vaultwire.vault.disk.paths import (
     has_extension,
     is_a_folder,
     is_canvas,
+    is_media,
     is_note,
     is_rooted,
     not_found,
@@ -31,7 +32,6 @@ from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, INVALID_ARGUM
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.links.likeness import spelt_alike
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, linkpath_of
-from vaultwire.vault.media_types import is_media
 from vaultwire.vault.value_types import Backlink, OutgoingLink, Progress, VaultPath
 
 # Longer lists of names do not help a person choose.

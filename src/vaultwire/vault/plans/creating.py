@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.bases.moment_format import format_moment
 from vaultwire.markdown import edits
-from vaultwire.markdown.links import linkpath_written
+from vaultwire.markdown.inline import linkpath_written
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, set_properties, written_properties
 from vaultwire.markdown.yaml_core import PropertyValue

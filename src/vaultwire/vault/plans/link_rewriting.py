@@ -13,7 +13,7 @@ from typing import Protocol
 
 from vaultwire.bases.base_blocks import Block, BlockError, edit_blocks, edit_cards, other_queries
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
-from vaultwire.markdown.inline import read_inline
+from vaultwire.markdown.inline import percent_encoded, read_inline
 from vaultwire.markdown.link_spans import (
     Kind,
     LinkSpan,
@@ -25,7 +25,6 @@ from vaultwire.markdown.link_spans import (
     destination,
     rewrite_links,
 )
-from vaultwire.markdown.links import percent_encoded
 from vaultwire.markdown.offsets import apply_replacements, end_of_reading, unread_problem
 from vaultwire.vault.changes.change import Move, Write, edit_of
 from vaultwire.vault.disk.contents import edited_bytes, patched, plain_text
@@ -339,7 +338,7 @@ class MovedLinks:
             with_suffix = [form if is_note(form) else form + suffix for form in forms]
             forms = with_suffix if is_note(linkpath.strip()) else [*forms, *with_suffix]
         is_wikilink = in_brackets if span is None else not span.is_markdown
-        is_last = is_wikilink and not mark and (span is None or span.shown is None)
+        is_last = is_wikilink and not mark and (span is None or span.display_place is None)
         for form in forms:
             # A link's path ends at "#": of "#/x" nothing is left, and nothing means the note itself.
             if "#" in form:

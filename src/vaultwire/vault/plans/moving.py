@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from vaultwire.markdown.canvas import FileNode
+from vaultwire.markdown.inline import linkpath_written
 from vaultwire.markdown.link_spans import Kind, LinkSpan, NewLink
-from vaultwire.markdown.links import linkpath_written
 from vaultwire.vault.changes.change import Move, Write
 from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.disk.files import Files

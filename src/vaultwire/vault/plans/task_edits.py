@@ -18,8 +18,7 @@ from vaultwire.markdown.task_fields import first_fields, with_date, without_date
 from vaultwire.vault.days import later
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, lies_in
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
-from vaultwire.vault.settings.moment_parse import parse_moment
-from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.settings.obsidian_settings import Settings, parse_moment
 from vaultwire.vault.value_types import VaultPath
 
 # The next one of a task that repeats, as the Tasks plugin makes it. Pure.

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown.properties import property_type
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.vault.days import Days
+from vaultwire.vault.days import Days, parse_days
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.search.query import NUMBER
@@ -256,7 +256,8 @@ def _wrong(text: str, reason: str) -> VaultError:
 
 
 def parse_time(text: str, argument: str, now: datetime) -> int:
-    """Return a time as nanoseconds since the epoch: of an ISO date or time, ``today``, ``14:30``, or ``7d`` for 7 days ago.
+    """Return a time as nanoseconds since the epoch: of an ISO date or time, ``14:30``, ``7d`` for 7 days ago, or where the
+    days that ``parse_days`` reads begin: ``today``, ``last week``, ``2026-01``.
 
     Days, and dates without a time zone, are in the time zone of ``now``. Raises VaultError (INVALID_ARGUMENTS).
     """
@@ -265,14 +266,15 @@ def parse_time(text: str, argument: str, now: datetime) -> int:
     try:
         if ago is not None:
             moment = now - timedelta(minutes=int(ago[1]) * _MINUTES[ago[2]])
-        elif cleaned in _DAYS:
-            moment = datetime.combine(now.date() + timedelta(_DAYS[cleaned]), datetime.min.time())
         elif _CLOCK.match(cleaned):
             moment = datetime.fromisoformat(f"{now.date()}T{cleaned:0>5}")
         else:
-            moment = datetime.fromisoformat(cleaned.upper())
+            try:
+                moment = datetime.fromisoformat(cleaned.upper())
+            except ValueError:
+                moment = datetime.combine(parse_days(cleaned, now.date()).first, datetime.min.time())
         return max(-_FAR, min(round(moment.timestamp()) * 1_000_000_000, _FAR))
-    except (ValueError, OverflowError, OSError):  # the latter two: a year that the system does not know
+    except (VaultError, ValueError, OverflowError, OSError):  # the latter two: a year that the system does not know
         raise VaultError(
             INVALID_ARGUMENTS,
             f"{argument}: expected a date ('2026-01-31'), a time ('2026-01-31T18:00', '18:00'), 'today', 'yesterday', or how "

@@ -1,7 +1,7 @@
 """Which files searches and listings leave out: Obsidian's "Excluded files", and the lines of ``.vaultwireignore``.
 
 This keeps a vault tidy, not secret, as in Obsidian: links to excluded files still lead there, and a caller that names one
-gets it. So a rule that cannot be used hides nothing, and ``doctor`` reports it. Hidden files do not come here, the walk
+gets it. So a rule that cannot be used excludes nothing, and ``doctor`` reports it. Hidden files do not come here, the walk
 passes over them.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -29,7 +29,7 @@ from vaultwire.vault.search.terms import (
 from vaultwire.vault.settings.obsidian_settings import CachedFile, CachedSettings, FileContent
 from vaultwire.vault.value_types import Problem
 
-# Rules in the syntax of gitignore, and which paths they match. The caller decides whether a match hides or allows.
+# Rules in the syntax of gitignore, and which paths they match. The caller decides whether a match excludes, hides or allows.
 #
 # Case and Unicode form matter here. A caller for whom they do not matter folds the rules and the paths.
 
@@ -40,14 +40,6 @@ _MOST_STARS = 4
 _MOST_DOUBLE_STARS = 3
 # Folders whose answers are cached.
 _MOST_FOLDERS = 100_000
-
-# Names without characters that have, or may have, a special meaning, and without spaces that may not count.
-_PLAIN: Final = re.compile(r"(?![#!\s])(?:(?!\*\*)[^\[\]\\/])+(?:/(?:(?!\*\*)[^\[\]\\/])+)*(?<!\s)")
-_WILD: Final = {"*": "[^/]*", "?": "[^/]"}
-_ANYWHERE: Final = "^(?:.+/)?"  # how the library's expressions for a name in any folder begin
-_FOLDERS_BELOW: Final = re.compile(r"/\*\*/\s*$")
-_SET: Final = re.compile(r"\\.|\[(\^?)(\]?(?:\\.|[^\]\\])*)\]", re.DOTALL)
-_NAMED_GROUP: Final = re.compile(r"\(\?P<\w+>")
 
 
 class BadRuleError(Exception):
@@ -64,53 +56,86 @@ class GitignoreRule(NamedTuple):
 
 
 def compile_rule(line: str) -> GitignoreRule | None:
-    """Return the rule of a line, None for a comment or an empty line. Raises BadRuleError."""
-    if _has_too_many_stars(line) and not line.startswith("#"):
-        raise BadRuleError(" has too many '*'")
-    return _compile_plain(line) or compile_any_rule(line)
+    """Return the rule of a line, None for a comment or an empty line. Raises BadRuleError.
 
-
-def compile_any_rule(line: str) -> GitignoreRule | None:
-    """Return the rule of a line of any form, as ``compile_rule`` does; ``*`` are not counted.
-
-    The library takes 60 ms to load, before the first answer if a policy has rules. So the usual forms do without it.
+    Git's ``dir.c`` and ``wildmatch.c`` say what a line means. Git counts bytes, here ``?`` and sets are about characters.
     """
-    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415
-
-    try:
-        # The library reads "a/**/" as "a/"; for Git it means the folders in a.
-        source, includes = GitIgnoreSpecPattern.pattern_to_regex(_FOLDERS_BELOW.sub("/**/*/", line))
-        if source is None or includes is None:
-            return None
-        # A rule without a slash, except at its end, is about names, which match several times as fast.
-        by_name = source.startswith(_ANYWHERE) and "/" not in line.rstrip().removesuffix("/")
-        source = source.removeprefix(_ANYWHERE if by_name else "")
-        return GitignoreRule(re.compile(_whole(source, anchored=by_name)), by_name, includes, line)
-    except (ValueError, re.error) as error:
-        raise BadRuleError(f": {error}") from None
-
-
-def _compile_plain(line: str) -> GitignoreRule | None:
-    """Return the rule of a line of the usual form: names with ``*`` and ``?``, slashes, ``**/`` before, ``/**`` after."""
-    shown = line.removeprefix("!")
-    below = shown.endswith("/**")
-    body = shown.removesuffix("/**").removesuffix("/")
-    anywhere = body.startswith("**/") or "/" not in shown.removesuffix("/")
-    path = body.removeprefix("**/") if body.startswith("**/") else body.removeprefix("/")
-    if not _PLAIN.fullmatch(path) or (below and shown != f"{body}/**"):
+    pattern = _without_last_spaces(line.removeprefix("!"))
+    must_be_folder = pattern.endswith("/")
+    pattern = pattern.removesuffix("/")
+    if line.startswith("#") or not pattern:
+        if line.startswith("!"):
+            raise BadRuleError(": nothing stands behind '!'")
         return None
-    # The name "*" matches any name that is not empty.
-    parts = ["[^/]+" if part == "*" else "".join(map(_to_regex, part)) for part in path.split("/")]
-    source = "/".join(parts)
-    source += "/[\\s\\S]+" if below else "/" if shown.endswith("/") else "/?"
-    by_name = anywhere and not below and "/" not in path
-    if anywhere and not by_name:
-        source = f"(?:[\\s\\S]+/)?{source}"
-    return GitignoreRule(re.compile(source), by_name, not line.startswith("!"), line)
+    if _has_too_many_stars(line):
+        raise BadRuleError(" has too many '*'")
+    anywhere = _ANYWHERE.match(pattern)
+    if anywhere and anywhere.end() < len(pattern) and "/" not in pattern[anywhere.end() :]:
+        pattern = pattern[anywhere.end() :]
+    # A rule without a slash is about names, which match several times as fast.
+    by_name = "/" not in pattern
+    source = "".join(_pieces(pattern if by_name else pattern.removeprefix("/"), by_name=by_name))
+    end = "/" if must_be_folder else "/?"
+    return GitignoreRule(re.compile(source + end), by_name, not line.startswith("!"), line)
 
 
-def _to_regex(character: str) -> str:
-    return _WILD.get(character) or re.escape(character)
+_ANYWHERE: Final = re.compile(r"\*\*+/")
+_ANY: Final = r"[\s\S]"
+_SET: Final = re.compile(r"\[([!^]?+)(\]?+(?:\\.|[^\]\\])*+)\]", re.DOTALL)
+_MEMBER: Final = re.compile(r"\\?(.)(?:-(?!\Z)\\?(.))?", re.DOTALL)
+
+
+def _without_last_spaces(text: str) -> str:
+    """Return the text without spaces at its end; one behind a backslash stays."""
+    bare = text.rstrip(" ")
+    backslashes = len(bare) - len(bare.rstrip("\\"))
+    return text[: len(bare) + 1] if backslashes % 2 else bare
+
+
+def _pieces(pattern: str, *, by_name: bool) -> Iterator[str]:
+    """Yield the parts of the expression for a pattern."""
+    at = 0
+    while at < len(pattern):
+        character = pattern[at]
+        begins = at == 0 or pattern[at - 1] == "/"
+        start, at = at, at + 1
+        if character == "*":
+            while pattern.startswith("*", at):
+                at += 1
+            is_deep = begins and at - start > 1 and not by_name
+            if is_deep and pattern.startswith("/", at):
+                yield f"(?:{_ANY}+/)?"
+                at += 1
+            else:
+                # No name is empty.
+                letters = _ANY if is_deep and (at == len(pattern) or pattern.startswith("\\/", at)) else "[^/]"
+                yield f"{letters}{'+' if begins and at == len(pattern) else '*'}"
+        elif character == "?":
+            yield "[^/]"
+        elif character == "[":
+            letters_of_set = _SET.match(pattern, start)
+            if letters_of_set is None:
+                raise BadRuleError(" has a '[' without its ']'")
+            yield _set(*letters_of_set.groups())
+            at = letters_of_set.end()
+        elif character == "\\":
+            if at == len(pattern):
+                raise BadRuleError(" ends in a backslash")
+            yield re.escape(pattern[at])
+            at += 1
+        else:
+            yield re.escape(character)
+
+
+def _set(negated: str, members: str) -> str:
+    """Return the expression for a set, which never means a slash."""
+    if "[:" in members:  # names of kinds of letters: a policy folds them, so they would not mean what they say
+        raise BadRuleError(": sets with '[:' are not understood")
+    ranges = [(first, last or first) for first, last in _MEMBER.findall(members)]
+    if any(last < first for first, last in ranges):  # Git takes the first letter alone, which nobody means
+        raise BadRuleError(f": a range ends before it begins: [{members}]")
+    inner = "".join(f"{re.escape(first)}-{re.escape(last)}" for first, last in ranges)
+    return f"(?!/)[{'^' if negated else ''}{inner}]"
 
 
 class GitignoreRules:
@@ -150,10 +175,10 @@ class GitignoreRules:
     def _find_above(self, folder: str) -> GitignoreRule | None:
         parts = folder.split("/")
         above = zip(accumulate(parts, "{}/{}".format), parts, strict=True)
-        each = (self._decide(f"{path}/", f"{part}/") for path, part in above)
+        decided = (self._decide(f"{path}/", f"{part}/") for path, part in above)
         if len(self._folders) >= _MOST_FOLDERS:
             self._folders.clear()
-        found = self._folders[folder] = next((rule for rule in each if rule is not None), None)
+        found = self._folders[folder] = next((rule for rule in decided if rule is not None), None)
         return found
 
     def _decide(self, entry: str, name: str) -> GitignoreRule | None:
@@ -179,29 +204,6 @@ def _any(rules: Iterable[GitignoreRule]) -> re.Pattern[str] | None:
     return re.compile(sources) if sources else None
 
 
-def _whole(source: str, *, anchored: bool) -> str:
-    """Return an expression that matches a whole entry; the library's matches its beginning.
-
-    The library's ends with a slash for all that is in a folder (``a/**``), with a dot for all there is, and else in a group
-    for what may follow a name. Its own matching is not used: it is made for files, and wrong for folders with ``!*/``.
-    """
-    before = "" if anchored or source.startswith("^") else r"[\s\S]*"
-    after = "" if source.endswith(")") else r"[\s\S]+" if source.endswith("/") else r"[\s\S]*"
-    # A group's name may stand only once, also in an expression made of several.
-    return before + _SET.sub(_plain_set, _NAMED_GROUP.sub("(?:", source)) + after
-
-
-def _plain_set(match: re.Match[str]) -> str:
-    """Return a set that Python and Git read alike. Raises ValueError for one that only Git understands."""
-    negated, members = match.groups()
-    if members is None or members == "/":  # an escaped character; the set that the library writes for "*"
-        return match[0]
-    if "--" in members or "[:" in members:
-        raise ValueError(f"sets with '--' or '[:' are not understood: {match[0]!r}")
-    # A negated set matches no slash. Python warns of characters that may become operators in sets.
-    return ("(?!/)[^" if negated else "[") + re.sub(r"[\[&~|]", r"\\\g<0>", members) + "]"
-
-
 _FILTERS_AT = "userIgnoreFilters in app.json"
 
 # A regular expression takes some microseconds for a path. One that needs more than a hundred for each path, after half a
@@ -223,17 +225,17 @@ class _Expression(NamedTuple):
 
 
 class Excludes:
-    """One state of the rules, and what they hide. Safe to use from several threads.
+    """One state of the rules, and what they exclude. Safe to use from several threads.
 
     ``stamp`` is a text that is equal for equal rules, in another process too, and ``""`` for none. An index stores it beside
-    what it hid.
+    what it left out.
     """
 
     def __init__(self, filters: tuple[str, ...] = (), ignore: FileContent = FileContent(None)) -> None:  # noqa: B008 - a constant
         """``filters`` are Obsidian's ``userIgnoreFilters``, ``ignore`` is the content of ``.vaultwireignore``.
 
         For Obsidian a filter between slashes is a JavaScript regular expression that may match anywhere in the path. Any
-        other filter is the beginning of paths: ``Arch`` hides ``Archive/a.md``. Case does not matter for either: the app
+        other filter is the beginning of paths: ``Arch`` excludes ``Archive/a.md``. Case does not matter for either: the app
         compiles them so, as the plugin Advanced Exclude found, and compares names so in the rest of a vault.
         """
         self._problems: list[Problem] = []
@@ -260,19 +262,19 @@ class Excludes:
         """What is wrong with the rules. That an expression takes too long is known once it was used."""
         return tuple(self._problems)
 
-    def hides(self, path: str) -> bool:
+    def is_excluded(self, path: str) -> bool:
         """Tell whether the file is left out."""
         if self.is_empty:
             return False
-        hidden = self._cached.get(path)
-        if hidden is None:
-            hidden = self._hides(path)
+        is_excluded = self._cached.get(path)
+        if is_excluded is None:
+            is_excluded = self._meets_rule(path)
             if len(self._cached) >= _MOST_CACHED:
                 self._cached.clear()
-            self._cached[path] = hidden
-        return hidden
+            self._cached[path] = is_excluded
+        return is_excluded
 
-    def _hides(self, path: str) -> bool:
+    def _meets_rule(self, path: str) -> bool:
         if fold_case(path).startswith(self._prefixes):
             return True
         if self._lines.matches(compose(path)):
@@ -287,7 +289,7 @@ class Excludes:
         text = text[1:-1] if is_expression else text
         if not text:
             self._problems.append(
-                Problem(_FILTERS_AT, "has an empty filter, which would hide everything; it hides nothing")
+                Problem(_FILTERS_AT, "has an empty filter, which would exclude everything; it excludes nothing")
             )
         elif not is_expression:
             self._prefixes += (fold_case(text),)
@@ -296,7 +298,7 @@ class Excludes:
                 check_regex(text)
             except BadRegexError as error:
                 reason = f"/{text}/ is no regular expression: {error.reason} (character {error.position + 1})"
-                self._problems.append(Problem(_FILTERS_AT, f"{reason}; it hides nothing"))
+                self._problems.append(Problem(_FILTERS_AT, f"{reason}; it excludes nothing"))
                 return
             budget = RegexBudget(_SECONDS_TO_START)
             needle = RegexNeedle(Pattern(0, text, match_case=False), budget)
@@ -304,19 +306,19 @@ class Excludes:
 
     def _finds(self, expression: _Expression, path: TextForms) -> bool:
         try:
-            found = expression.needle.find(path, EXACT) >= 0
+            is_found = expression.needle.find(path, EXACT) >= 0
         except VaultError:  # too slow
             self._drop(expression)
             return False
         expression.budget.left = min(expression.budget.left + _SECONDS_PER_PATH, _SECONDS_TO_START)
-        return found
+        return is_found
 
     def _drop(self, expression: _Expression) -> None:
         """Use the expression no more. This changes the rules, so it changes the stamp."""
         if expression in self._expressions:
             self._expressions = tuple(other for other in self._expressions if other is not expression)
             reason = f"/{expression.source}/ takes too long on some paths; avoid repetitions inside repetitions"
-            self._problems.append(Problem(_FILTERS_AT, f"{reason}. It hides nothing"))
+            self._problems.append(Problem(_FILTERS_AT, f"{reason}. It excludes nothing"))
             self._cached.clear()
             self.stamp = self._make_stamp()
 
@@ -328,7 +330,7 @@ class Excludes:
             try:
                 glob = compile_rule(compose(text.removesuffix("\r")))
             except BadRuleError as error:
-                self._problems.append(Problem(IGNORE_FILE, f"line {number}{error}; it hides nothing"))
+                self._problems.append(Problem(IGNORE_FILE, f"line {number}{error}; it excludes nothing"))
             else:
                 globs += [glob] if glob is not None else []
         self._lines = GitignoreRules(globs)

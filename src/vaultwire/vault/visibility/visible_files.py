@@ -187,14 +187,14 @@ class VisibleFiles(Files):
         """See ``Files.walk_folders``. It does not enter folders that may not be seen."""
         if folder and not (self.may_enter(folder) and not self._has_hidden_link(folder)):
             return
-        found = walk_folders(
+        folders = walk_folders(
             self._root,
             folder,
             [] if problems is None else problems,
             attachments=attachments,
             visible=self,
         )
-        for parent, files in found:
+        for parent, files in folders:
             yield parent, [file for file in files if self._rules.sees(file.path) and not self._is_private_now(file)]
 
     def may_enter(self, folder: str) -> bool:
@@ -243,15 +243,15 @@ class VisibleFiles(Files):
 
     def _sees_entry(self, path: str) -> bool:
         """Tell whether the path, in a folder that may be seen, is a file or folder that may be seen too."""
-        found = VaultPath(path)
+        vault_path = VaultPath(path)
         try:
             mode = os.lstat(os.path.join(self.root, path)).st_mode
         except OSError:
             return False
         if stat.S_ISDIR(mode):
             seen = self._rules.sees_folder(path)
-            return self.is_folder(found) if seen is None else seen
-        return self.look_at(found) is not None or (stat.S_ISLNK(mode) and self.is_folder(found))
+            return self.is_folder(vault_path) if seen is None else seen
+        return self.look_at(vault_path) is not None or (stat.S_ISLNK(mode) and self.is_folder(vault_path))
 
     # ------------------------------------------------------------------ reading
 

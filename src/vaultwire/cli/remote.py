@@ -1,0 +1,149 @@
+"""People who sign in from elsewhere, and what they allowed: ``people`` and ``grants``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from contextlib import closing
+
+from vaultwire.cli.command import SETTING_UP, command
+from vaultwire.cli.terminal import complain, say
+from vaultwire.config import ConfigError, sign_in_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.remote.store import Store
+
+
+def _add_people(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
+    added = actions.add_parser("add", help="let a person sign in, or give one another password")
+    added.add_argument("name", help="name of the person, such as Ana")
+    actions.add_parser("list", help="list the people")
+    removed = actions.add_parser("remove", help="remove a person with all that they allowed; servers refuse it at once")
+    removed.add_argument("name", help="name of the person")
+
+
+@command(
+    "people",
+    SETTING_UP,
+    "manage who may sign in at serve --public-url: add, list, remove",
+    "vaultwire people add Ana",
+    options=_add_people,
+)
+def people(options: argparse.Namespace) -> int:
+    """Do it and return the exit code. Raises ConfigError."""
+    with closing(_open_store()) as store:
+        if options.action == "add":
+            return _add_person(store, options.name)
+        if options.action == "list":
+            for person in store.people():
+                say(f"{person.name}\tsince {_day(person.created)}")
+        elif not store.remove_person(options.name):
+            complain(f"there is nobody named {options.name}")
+            return 1
+        return 0
+
+
+def _add_person(store: Store, name: str) -> int:
+    try:
+        from vaultwire.remote.people import MIN_CHARACTERS, PersonRefused, add  # noqa: PLC0415 - an extra
+    except ImportError:
+        from vaultwire.installation import how_to_add  # noqa: PLC0415 - only for a message
+
+        raise ConfigError(
+            f"passwords need packages that are not installed. To add them: {how_to_add('remote')}"
+        ) from None
+    if sys.stdin.isatty():
+        import getpass  # noqa: PLC0415 - only here
+
+        password = getpass.getpass(f"Password for {name} (at least {MIN_CHARACTERS} characters): ")
+        if getpass.getpass("Once more: ") != password:
+            complain("the two are not the same; nothing was changed")
+            return 1
+    else:
+        password = sys.stdin.readline().rstrip("\n")
+    try:
+        is_new = add(store, name, password)
+    except PersonRefused as error:
+        complain(str(error))
+        return 1
+    say(f"{name} can sign in." if is_new else f"{name} has another password. What {name} allowed stays allowed.")
+    return 0
+
+
+def _add_grants(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
+    actions.add_parser("list", help="list what people allowed to whom, and the connector addresses")
+    revoked = actions.add_parser("revoke", help="end grants; running servers refuse them at once")
+    revoked.add_argument("grant", help="id of a grant as list shows it, name of a person or client, or all")
+    made = actions.add_parser(
+        "connector",
+        help="make a connector address and show it once: whoever has it needs no sign-in (serve --connector)",
+    )
+    made.add_argument("--write", action="store_true", help="it may change notes, too")
+
+
+@command(
+    "grants",
+    SETTING_UP,
+    "manage what people allowed to clients: list, revoke; make a connector address",
+    "vaultwire grants list",
+    "vaultwire grants revoke claude.ai",
+    options=_add_grants,
+)
+def grants(options: argparse.Namespace) -> int:
+    """Do it and return the exit code. Raises ConfigError."""
+    with closing(_open_store()) as store:
+        if options.action == "connector":
+            return _make_connector(store, writes=options.write)
+        if options.action == "revoke":
+            return _revoke(store, options.grant)
+        for grant in store.grants():
+            until = f"until {_day(grant.expires)}" if grant.person else "until revoked"
+            named = f"\tcalls itself {grant.client_name!r}" if grant.client_name else ""
+            say(f"{grant.id}\t{grant.name}\tsince {_day(grant.created)}\t{until}\tused {_day(grant.used)}{named}")
+        return 0
+
+
+def _revoke(store: Store, meant: str) -> int:
+    revoked = [each for each in store.grants() if meant in ("all", each.id, each.name, each.person, each.client)]
+    for grant in revoked:
+        store.revoke(grant.id)
+        say(f"Revoked: {grant.name}")
+    if not revoked:
+        complain(f"there is no grant {meant}")
+    return 0 if revoked else 1
+
+
+def _make_connector(store: Store, *, writes: bool) -> int:
+    url = store.url()
+    if url is None:
+        complain("this server has no public URL yet: start vaultwire serve with --public-url and --connector first")
+        return 1
+    secret = store.new_connector("connector", writes=writes)
+    what = "read and change" if writes else "read"
+    say(
+        f"Whoever has this address may {what} the notes. It is shown only once; only its hash is stored:",
+        to_stderr=True,
+    )
+    say(f"{url}/c/{secret}/mcp")
+    return 0
+
+
+def _open_store() -> Store:
+    """Return the store of people and grants. Raises ConfigError."""
+    import sqlite3  # noqa: PLC0415 - not for every command, as below
+
+    from vaultwire.remote.store import Store  # noqa: PLC0415
+
+    folder = sign_in_folder()
+    try:
+        return Store(folder)
+    except (OSError, sqlite3.Error) as error:
+        raise ConfigError(f"cannot use the folder of people and grants, {folder}: {error}") from None
+
+
+def _day(seconds: int) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(seconds))

@@ -1,1 +1,0 @@
-"""Keeps our server running: files and commands of systemd, launchd and the Windows Task Scheduler."""
