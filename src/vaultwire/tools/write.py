@@ -23,7 +23,7 @@ from vaultwire.toolkit.registry import (
 )
 from vaultwire.tools.changes import Changed, change_texts, how_to_undo, to_changed, to_changed_note
 from vaultwire.tools.edit import Values, to_given
-from vaultwire.vault.editing.making import Embedding, Made
+from vaultwire.vault.editing.writing import Embedding, Made
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.plans.creating import NewNote, decode_base64
 from vaultwire.vault.value_types import Progress, VaultPath, WriteMode

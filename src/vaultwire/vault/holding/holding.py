@@ -9,22 +9,54 @@ the proposal waits again; that loses nothing, because the person sees what accep
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from vaultwire.vault.changes.change import Author, Change, Move, Step, Write
+from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, paths_of
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.projected_tree import ProjectedTree
 from vaultwire.vault.changes.rebasing import Overlap, Rebased, rebase
 from vaultwire.vault.changes.undo import in_effect, moves_in
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, JOURNAL_FAILED, STALE_EDIT, VaultError
 from vaultwire.vault.holding import words
-from vaultwire.vault.holding.decisions import Decision, DecisionKind, DecisionLog
-from vaultwire.vault.holding.proposals import Kind, Proposal, ProposalStore
-from vaultwire.vault.holding.visible_proposals import may_be_seen
+from vaultwire.vault.holding.proposals import Decision, DecisionKind, DecisionLog, Kind, Proposal, ProposalStore
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
+
+# Which proposals a run may see if some of the vault is hidden from it: those that concern nothing hidden, now or then.
+#
+# As with changes on record (``changes.journal``), a proposal of which a part is hidden is not there at all.
+
+
+def may_be_seen(files: Files, proposal: Proposal) -> bool:
+    """Tell whether a run may see a proposal. A file outside the vault is not seen."""
+    if proposal.outside:
+        return False
+    try:
+        return all(_may_be_seen(files, step) for step in proposal.steps)
+    except VaultError:  # its bytes cannot be read, so they may be private
+        return False
+
+
+def _may_be_seen(files: Files, step: Step) -> bool:
+    if not all(_sees(files, path) for path in paths_of(step)):
+        return False
+    if not isinstance(step, Write) or not files.hides_private_notes:
+        return True
+    contents = [content for content in (step.old, step.new) if content is not None]
+    return not any(files.is_private(step.path, content.data) for content in contents)
+
+
+def _sees(files: Files, path: VaultPath) -> bool:
+    if lies_in(path, TRASH):
+        return True  # its former path is checked as well
+    if os.path.lexists(files.entry_path(path)):
+        return files.is_taken(path)
+    return files.may_be_seen(path)
+
 
 Divide: TypeAlias = Callable[[Rebased], tuple[Sequence[Step], Sequence[Step]]]
 """Divides steps into those to make now and those that wait on. Raises VaultError if that cannot be."""
