@@ -456,14 +456,14 @@ class Changes:
         ``before`` is the id of a change: only earlier ones are returned. ``since_ns``: only those made then or later, in
         nanoseconds since the epoch. Raises VaultError (JOURNAL_FAILED).
         """
-        found = [
+        changes = [
             change
             for change in reversed(self._all())
             if (before is None or change.id < before)
             and (since_ns is None or change.time_ns >= since_ns)
             and (path is None or any(_concerns(path, file.path, file.target) for file in change.files))
         ]
-        return found[:limit]
+        return changes[:limit]
 
     def since(self, number: int) -> list[Change]:
         """Return the changes after one, in the order in which they were made. Raises VaultError (JOURNAL_FAILED)."""

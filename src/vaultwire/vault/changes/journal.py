@@ -324,7 +324,7 @@ class VisibleChanges:
 
     def all(self) -> list[Change]:
         """Return them, in the order of their ids. Raises OSError."""
-        found: list[Change] = []
+        visible: list[Change] = []
         changes = self._journal.changes()
         moves = MovePaths(enumerate(move for change in changes for move in moves_of(change)))
         count = sum(len(moves_of(change)) for change in changes)  # of the moves up to this change
@@ -336,9 +336,9 @@ class VisibleChanges:
             if self._is_private(change.id):
                 private |= paths
             elif all(self._may_be_seen(path, private) for path in paths):
-                found.append(change)
+                visible.append(change)
             count -= len(moves_of(change))
-        return found[::-1]
+        return visible[::-1]
 
     def _may_be_seen(self, path: VaultPath, private: set[VaultPath]) -> bool:
         files = self._files

@@ -63,8 +63,8 @@ class MovePaths:
 
     def last_at(self, path: VaultPath, end: int | None = None) -> int | None:
         """Return the number of the last move to or from a path or a folder above it, with a number lower than ``end``."""
-        found = [number for by_path in (self._to, self._from) if (number := _last(by_path, path, end)) is not None]
-        return max(found, default=None)
+        numbers = [number for by_path in (self._to, self._from) if (number := _last(by_path, path, end)) is not None]
+        return max(numbers, default=None)
 
     def away_from(self, path: VaultPath) -> list[Move]:
         """Return the moves of exactly this path."""
@@ -79,23 +79,23 @@ class MovePaths:
         return bool(self._moves)
 
     def _next(self, path: VaultPath, start: int) -> int | None:
-        found = None
-        for each in _above(path):
-            numbers = self._from.get(each)
+        earliest = None
+        for place in _above(path):
+            numbers = self._from.get(place)
             if numbers and numbers[-1] >= start:
                 number = numbers[bisect_left(numbers, start)]
-                found = number if found is None else min(found, number)
-        return found
+                earliest = number if earliest is None else min(earliest, number)
+        return earliest
 
 
 def _last(by_path: dict[str, list[int]], path: VaultPath, end: int | None) -> int | None:
-    found = None
-    for each in _above(path):
-        numbers = by_path.get(each)
+    latest = None
+    for place in _above(path):
+        numbers = by_path.get(place)
         at = 0 if not numbers else len(numbers) if end is None else bisect_left(numbers, end)
         if numbers and at:
-            found = numbers[at - 1] if found is None else max(found, numbers[at - 1])
-    return found
+            latest = numbers[at - 1] if latest is None else max(latest, numbers[at - 1])
+    return latest
 
 
 def _above(path: str) -> Iterator[str]:
@@ -252,20 +252,20 @@ def without_aliases(files: Files, steps: list[Step]) -> list[Step]:
 
 def simplified(steps: list[Step]) -> list[Step]:
     """Return the steps without those that do nothing, and with successive writes of one file joined."""
-    found: list[Step] = []
+    needed: list[Step] = []
     places: dict[VaultPath, int] = {}  # of each write in found whose path still means the same file
     for step in steps:
         if isinstance(step, Move):
             if step.source != step.target:
                 for path in [path for path in places if lies_in(path, step.source) or lies_in(path, step.target)]:
                     del places[path]
-                found.append(step)
+                needed.append(step)
             continue
         number = places.get(step.path)
-        earlier = None if number is None else found[number]
+        earlier = None if number is None else needed[number]
         if number is not None and isinstance(earlier, Write) and earlier.new == step.old:
-            found[number] = Write(step.path, earlier.old, step.new)
+            needed[number] = Write(step.path, earlier.old, step.new)
         else:
-            places[step.path] = len(found)
-            found.append(step)
-    return [step for step in found if isinstance(step, Move) or step.old != step.new]
+            places[step.path] = len(needed)
+            needed.append(step)
+    return [step for step in needed if isinstance(step, Move) or step.old != step.new]

@@ -186,11 +186,11 @@ class StagedChange:
         Raises VaultError if another program has written to a file that was replaced or removed, or if its bytes cannot be
         removed. The change can still be rolled back then, and the other program's bytes are kept.
         """
-        found = sorted(self._temporaries.displaced(), key=lambda pair: pair[0].new is not None)
+        displaced = sorted(self._temporaries.displaced(), key=lambda pair: pair[0].new is not None)
         try:
-            for step, place in stages.each(stages.FINISHING, "checked the old text of", found, may_stop=False):
+            for step, place in stages.each(stages.FINISHING, "checked the old text of", displaced, may_stop=False):
                 self._check_displaced(step, place)
-            for step, place in stages.each(stages.CLEANING, "removed", found, may_stop=False):  # noqa: B007 - see below
+            for step, place in stages.each(stages.CLEANING, "removed", displaced, may_stop=False):  # noqa: B007 - see below
                 remove_file(place)
         except OSError as error:
             raise cannot("delete" if step.new is None else "write", step.path, error) from error

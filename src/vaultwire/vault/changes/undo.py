@@ -52,12 +52,12 @@ def plan_undo_all(
     one was undone already, if the same lines were changed since, if a name is taken now, or if nothing is left of any. The
     error says which changes could be undone without those.
     """
-    wanted = sorted(set(numbers), reverse=True)
-    later = changes.since(wanted[-1]) if wanted else []
+    latest_first = sorted(set(numbers), reverse=True)
+    later = changes.since(latest_first[-1]) if latest_first else []
     plan = UndoPlan([], [], [])
     tree, stages = ProjectedTree(files), Stages(progress)
     conflicts: dict[int, _Refusal] = {}
-    for detailed in changes.show_all(wanted):
+    for detailed in changes.show_all(latest_first):
         progress.check()
         change = detailed.change
         undone = {each.id for each in plan.changes}
@@ -76,15 +76,15 @@ def plan_undo_all(
         plan.steps.extend(steps)
         (plan.changes if steps else plan.empty).append(change)
     if conflicts:
-        raise _conflict(conflicts, plan, len(wanted))
-    if wanted and not plan.steps:
-        named = ", ".join(map(str, wanted))
+        raise _conflict(conflicts, plan, len(latest_first))
+    if latest_first and not plan.steps:
+        named = ", ".join(map(str, latest_first))
         raise VaultError(
             UNDO_CONFLICT,
             f"Nothing is left of change {named}: its files are as they were before it."
-            if len(wanted) == 1
+            if len(latest_first) == 1
             else f"Nothing is left of changes {named}: their files are as they were before them.",
-            id=wanted[0],
+            id=latest_first[0],
         )
     return plan
 
@@ -135,13 +135,13 @@ def _conflict(conflicts: dict[int, _Refusal], plan: UndoPlan, asked: int) -> Vau
     refused = [Refused(each, refusal.reason, refusal.changes) for each, refusal in conflicts.items()]
     if asked == 1:
         return UndoConflict(f"Change {number} {first.reason}. Nothing was changed.", refused, **details)
-    shown = [f"change {each} {refusal.reason}" for each, refusal in [*conflicts.items()][:_MAX_EXPLAINED]]
-    if len(conflicts) > len(shown):
-        shown.append(f"and {len(conflicts) - len(shown)} more")
+    reasons = [f"change {each} {refusal.reason}" for each, refusal in [*conflicts.items()][:_MAX_EXPLAINED]]
+    if len(conflicts) > len(reasons):
+        reasons.append(f"and {len(conflicts) - len(reasons)} more")
     possible = [change.id for change in plan.changes]
     hint = f" Without these, the others can be undone: {possible}." if possible else ""
     return UndoConflict(
-        f"{len(conflicts)} of {asked} changes cannot be undone, so nothing was changed: {'; '.join(shown)}.{hint}",
+        f"{len(conflicts)} of {asked} changes cannot be undone, so nothing was changed: {'; '.join(reasons)}.{hint}",
         refused,
         **details,
         conflicts=list(conflicts),
@@ -240,14 +240,14 @@ class _UndoPlanner:
     def _revert(self, step: Write, before: bytes, after: bytes, path: VaultPath) -> None:
         now = self._tree.read(path) or b""
         try:
-            found = revert(now.decode(), before.decode(), after.decode())
+            reverted = revert(now.decode(), before.decode(), after.decode())
         except UnicodeDecodeError:
             self._refuse(step.path, f"{path!r} is no text and was changed since")
-        if isinstance(found, Conflict):
-            lines = [[span.first, span.last] for span in found.spans]
-            shown = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in lines)
-            self._refuse(step.path, f"what it changed in {path!r} was changed again since, at line {shown}", lines)
-        self._add(Write(path, now, found.encode()))
+        if isinstance(reverted, Conflict):
+            lines = [[span.first, span.last] for span in reverted.spans]
+            ranges = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in lines)
+            self._refuse(step.path, f"what it changed in {path!r} was changed again since, at line {ranges}", lines)
+        self._add(Write(path, now, reverted.encode()))
 
     def _refuse(self, path: VaultPath, reason: str, lines: list[list[int]] | None = None) -> NoReturn:
         ids = [change.id for change in self._later if _touches(change, path, self._later)]
@@ -350,8 +350,8 @@ def _restored_by_path(changes: Changes, files: Files, asked: str) -> Step:
             )
         for change in reversed(changes.since(0)):
             if any(_is_deletion(file.kind, file.target) and fold(file.path) == fold(path) for file in change.files):
-                found = _restored_by_change(changes.show(change.id), in_effect(changes.since(change.id)), files)
-                for step in found:
+                steps = _restored_by_change(changes.show(change.id), in_effect(changes.since(change.id)), files)
+                for step in steps:
                     if fold(paths_of(step)[-1]) == fold(path):
                         return step
     path = _note_like(path_asked)
@@ -381,21 +381,21 @@ def _from_trash(changes: Changes, files: Files, path: VaultPath, target: VaultPa
 
 def _restored_by_change(detailed: DetailedChange, later: Sequence[Change], files: Files) -> list[Step]:
     """Return the steps that restore what a change deleted, each from its place in the trash, else from the journal."""
-    found: list[Step] = []
+    steps: list[Step] = []
     moved_later = moves_in(later)
     for step, content in zip(detailed.steps, detailed.contents, strict=True):
         if isinstance(step, Write):
             if step.new is None:
-                found.append(Write(step.path, None, step.old))
+                steps.append(Write(step.path, None, step.old))
             continue
         if not lies_in(step.target, TRASH):
             continue
         now = moved_later.after(step.target)
         if lies_in(now, TRASH) and files.is_taken(now) and _is_deleted_file(files, now, content):
-            found.append(Move(now, step.source))
+            steps.append(Move(now, step.source))
         elif content is not None:
-            found.append(Write(step.source, None, content))
-    return found
+            steps.append(Write(step.source, None, content))
+    return steps
 
 
 def _is_deleted_file(files: Files, now: VaultPath, content: Content | None) -> bool:

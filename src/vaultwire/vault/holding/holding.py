@@ -89,12 +89,12 @@ class Holding:
         if not decisions or files is None or not files.hides_some:
             return [True] * len(decisions)
         changes = {change.id for change in self._changes.since(0)}
-        told = []
-        for each in decisions:
-            proposal = None if each.proposal is None else self.proposals.get(each.proposal)
-            is_seen = each.proposal is None or (proposal is not None and may_be_seen(files, proposal))
-            told.append(is_seen and {each.change, each.by} - {None} <= changes)
-        return told
+        may_tell = []
+        for decision in decisions:
+            proposal = None if decision.proposal is None else self.proposals.get(decision.proposal)
+            is_seen = decision.proposal is None or (proposal is not None and may_be_seen(files, proposal))
+            may_tell.append(is_seen and {decision.change, decision.by} - {None} <= changes)
+        return may_tell
 
     def hold(self, kind: Kind, author: Author, steps: Sequence[Step], undoes: tuple[int, ...] = ()) -> Proposal:
         """Add a proposal. Raises VaultError: STALE_EDIT, TOO_MANY_WAITING, and JOURNAL_FAILED if it cannot be kept."""
@@ -283,11 +283,11 @@ def diff_of(proposal: Proposal) -> Write:
 
 def _changed(steps: tuple[Step, ...], edited: Mapping[int, bytes]) -> dict[int, bytes]:
     """Return the bytes that differ from what was proposed. Raises VaultError (INVALID_ARGUMENTS)."""
-    found = {}
+    contents = {}
     for index, data in edited.items():
         step = steps[index] if 0 <= index < len(steps) else None
         if not isinstance(step, Write) or step.new is None:
             raise VaultError(INVALID_ARGUMENTS, f"File {index} of the proposal has no text to edit.", argument="edited")
         if not step.new.is_same(data):
-            found[index] = data
-    return found
+            contents[index] = data
+    return contents

@@ -114,10 +114,10 @@ def news_for(caller: Caller, holding: Holding) -> str:
         return ""
     if caller.lasting:
         _keep(caller, log)
-    told = "\n".join(texts)
-    if len(told) > _MOST:
-        told = f"{told[:_MOST]}\n… (there is more: pending_changes lists all proposals, list_changes what was undone)"
-    return f"{_HEAD}\n{told}"
+    news = "\n".join(texts)
+    if len(news) > _MOST:
+        news = f"{news[:_MOST]}\n… (there is more: pending_changes lists all proposals, list_changes what was undone)"
+    return f"{_HEAD}\n{news}"
 
 
 def _seen(caller: Caller, holding: Holding, decisions: Sequence[Decision]) -> list[Decision]:
@@ -139,9 +139,9 @@ def _quotes(decision: Decision) -> bool:
 
 def _told_before(caller: Caller, log: DecisionLog) -> int:
     """Return the position up to which a client was told before this program started. Raises OSError."""
-    for each in reversed(log.all()):
-        if each.kind == "told" and is_of(each, caller):
-            return int(each.text) if each.text.isdecimal() else 0
+    for decision in reversed(log.all()):
+        if decision.kind == "told" and is_of(decision, caller):
+            return int(decision.text) if decision.text.isdecimal() else 0
     return 0
 
 
@@ -155,7 +155,7 @@ def _keep(caller: Caller, log: DecisionLog) -> None:
 
 def _texts(decisions: Iterable[Decision]) -> list[str]:
     """Return what is told, without what a later decision repeats: a proposal is decided once."""
-    found: dict[object, str] = {}
-    for number, each in enumerate(decisions):
-        found[number if each.proposal is None else ("proposal", each.proposal)] = each.text
-    return list(found.values())
+    latest: dict[object, str] = {}
+    for number, decision in enumerate(decisions):
+        latest[number if decision.proposal is None else ("proposal", decision.proposal)] = decision.text
+    return list(latest.values())
