@@ -77,6 +77,8 @@ views: [{type: table, name: Projects, order: [file.name, formula.words], sort: [
 """
 CALLS: dict[str, SampleCall] = {
     # the standard set
+    "search": SampleCall({"query": "When do tomatoes need water?"}),
+    "fetch": SampleCall({"id": "Garden plan"}),
     "search_notes": SampleCall({"query": "tomatoes -rain"}),
     "find_notes": SampleCall({"tags": ["project"], "properties": ["status=growing"], "show": ["status", "due"]}),
     "read_notes": SampleCall({"paths": ["Garden plan#Next", "2026-05-03"]}),

@@ -20,7 +20,7 @@ import pytest
 from support.companion_stage import Stage
 from support.vaults import write_vault
 from vaultwire.editor import NOTHING, Position, Selection
-from vaultwire.server.editors.ide_companion import Bounds
+from vaultwire.server.ide_companion import Bounds
 
 NODE = str(Path(os.environ["VAULTWIRE_NODE_MODULES"]).resolve() / ".bin" / "node")
 BUNDLE = str(Path(os.environ["VAULTWIRE_GEMINI_MODULES"]).resolve() / "@google" / "gemini-cli" / "bundle")

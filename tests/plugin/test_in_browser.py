@@ -17,7 +17,7 @@ from support.editor_door import EditorDoor
 from support.obsidian_stage import NOTE, NOTES, NOTICES, needs_stage, open_note, start, status
 from support.vaults import write_vault
 from vaultwire.editor import Mention, Position, Selection
-from vaultwire.server.editors.methods import quirks_of
+from vaultwire.server.editor_methods import quirks_of
 
 pytestmark = needs_stage
 

@@ -28,7 +28,7 @@ from vaultwire.desk.plugin_endpoint import (
     parse_message,
 )
 from vaultwire.editor import Mention, Position, Selection
-from vaultwire.server.editors.methods import quirks_of
+from vaultwire.server.editor_methods import quirks_of
 
 STATE = {"type": "state", "path": "Plan.md", "text": "", "start": [0, 0], "end": [0, 0], "tabs": []}
 

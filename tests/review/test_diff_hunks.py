@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from vaultwire.markdown.diffs import lines_of
 from vaultwire.review.diff import file_diff, hunks_of, unchanged_rows
-from vaultwire.review.diff.hunks import texts_of
-from vaultwire.review.diff.rows import File, moved_lines, rows_of
+from vaultwire.review.diff.rows import File, moved_lines, rows_of, texts_of
 from vaultwire.review.diff.words import Steps, kinds_of
 from vaultwire.vault.disk.contents import plain_text
 

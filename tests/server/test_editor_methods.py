@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
 from vaultwire.editor import EditorState, Proposals
-from vaultwire.server.editors.methods import TOOLS, Bridge, ClientPaths, Peer
+from vaultwire.server.editor_methods import TOOLS, Bridge, ClientPaths, Peer
 
 NAMES = st.sampled_from([tool["name"] for tool in TOOLS] + ["executeCode", ""])
 TEXTS = st.sampled_from(["Note.md", "/Note.md", "file:///x", "..", "a\0b", "\ud800", "%", ""]) | st.text(max_size=10)

@@ -13,8 +13,8 @@ from support.http_service import ServiceThread
 from support.vaults import open_vault
 from vaultwire.app.editors import CompanionServer
 from vaultwire.editor import Decision, EditorState, Proposals
-from vaultwire.server.editors.ide_companion import Bounds
-from vaultwire.server.editors.methods import Bridge, ClientPaths
+from vaultwire.server.editor_methods import Bridge, ClientPaths
+from vaultwire.server.ide_companion import Bounds
 from vaultwire.transports.http_server import Limits
 
 PATIENT = Bounds(quiet=0.0, look=60.0, lost=60.0)

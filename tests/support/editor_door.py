@@ -13,7 +13,7 @@ from support.vaults import open_vault
 from vaultwire.desk.plugin_endpoint import OBSIDIAN, CommandEndpoint, PluginEndpoint, PluginReview
 from vaultwire.editor import Decision, Diff, EditorState, Mention, Proposals, Selection
 from vaultwire.review.reviewer import Reviewer
-from vaultwire.server.editors.methods import Bridge, ClientPaths, Peer
+from vaultwire.server.editor_methods import Bridge, ClientPaths, Peer
 from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket
 from vaultwire.transports.http_server import Endpoint, Limits
 from vaultwire.transports.http_server.websocket import WebSocketCycle

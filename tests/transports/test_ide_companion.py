@@ -19,7 +19,7 @@ from support.vaults import snapshot, write_vault
 from vaultwire.app.editors import CompanionServer
 from vaultwire.config import ConfigError
 from vaultwire.editor import NOTHING, Decision, Position, Selection
-from vaultwire.server.editors.ide_companion import Bounds
+from vaultwire.server.ide_companion import Bounds
 
 NOTES = """
 === Note.md

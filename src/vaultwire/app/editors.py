@@ -26,8 +26,8 @@ from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
 from vaultwire.review.reviewer import Reviewer
-from vaultwire.server.editors.ide_companion import Bounds, Companion
-from vaultwire.server.editors.methods import Bridge, ClientPaths
+from vaultwire.server.editor_methods import Bridge, ClientPaths
+from vaultwire.server.ide_companion import Bounds, Companion
 from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, listening, lock_file, streamable_http
 from vaultwire.transports.editor_socket import EditorSocket

@@ -62,7 +62,7 @@ class StdioClient:
 
     def kill(self) -> None:
         """End the server at once."""
-        self._process.kill()
+        self._process.terminate()
 
     def initialize(self) -> tuple[dict[str, Any], float]:
         """Do the handshake; return its result, and the milliseconds from spawn to that answer."""

@@ -293,14 +293,14 @@ _HIDDEN = "(not shown)"
 class Plan(NamedTuple):
     """A change of a client's file: its bytes before and after (None for no file), and the record that it undoes.
 
-    ``shown``: our entry before and after, in lines without keys.
+    ``entries``: our entry before and after, in lines without keys.
     """
 
     path: str
     name: str
     before: Content
     after: bytes | None
-    shown: tuple[list[str], list[str]] = ([], [])
+    entries: tuple[list[str], list[str]] = ([], [])
     private: bool = False
     undone: Record | None = None
 
@@ -314,7 +314,7 @@ class Plan(NamedTuple):
 
         The file holds keys of other servers, and what is printed is often pasted elsewhere.
         """
-        lines = difflib.ndiff(*self.shown)
+        lines = difflib.ndiff(*self.entries)
         return [f"{line[0]}{line[2:]}" for line in lines if line[0] in "-+"] or [
             "(only a value that is not shown, or the layout, changes)"
         ]

@@ -39,7 +39,7 @@ class Dialect:
     """Whether arguments are taken only as the schema has them: a contract answers others with an error."""
     notes_only: ClassVar[Container[str]] = ()
     """Tools whose ``path`` is a note's: a path with another extension is a wrong argument."""
-    given: ClassVar[Mapping[str, JsonObject]] = {}
+    defaults: ClassVar[Mapping[str, JsonObject]] = {}
     """Arguments that tools get where the client leaves them out: a contract knows no reason to refuse what they allow."""
     short_tools = False
     """Whether a tool is listed with its name, description and input only."""
@@ -187,7 +187,7 @@ class _Filesystem(Dialect):
     structured = True
     naming = KEBAB
     listed: ClassVar = {"search_notes": ("search-vault", "Search Vault")}
-    given: ClassVar = {"write_note": {"allow_broken": True}}
+    defaults: ClassVar = {"write_note": {"allow_broken": True}}
     notes_only: ClassVar = ("read_note", "write_note", "delete_note")
     failures: ClassVar = {
         "INVALID_ARGUMENTS": jsonrpc.INVALID_PARAMS,

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vaultwire.review.entries import Entry, counted, summary
-from vaultwire.review.timeline import Timeline
+from vaultwire.review.entries import Entry, Timeline, counted, summary
 from vaultwire.review.undoing import Undoing, done, hunk_count, in_the_form_of, whole_or_hunk, without_hunks
-from vaultwire.vault.changes.change import Move, Step, Write, files_of
+from vaultwire.vault.changes.change import Move, Step, Write, diff_of, files_of
 from vaultwire.vault.changes.rebasing import Overlap, Rebased
-from vaultwire.vault.changes.rendering import diff_of
 from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.errors import INVALID_ARGUMENTS, STALE_EDIT, VaultError
-from vaultwire.vault.holding.decisions import Decision, DecisionKind
 from vaultwire.vault.holding.holding import overlapping
-from vaultwire.vault.holding.proposals import Proposal
+from vaultwire.vault.holding.proposals import Decision, DecisionKind, Proposal
 from vaultwire.vault.vault import Vault
 
 # Of the index of a file. Python refuses to read numbers of thousands of digits.

@@ -7,8 +7,7 @@ from typing import Any
 
 from vaultwire.markdown.diffs import differences, lines_of
 from vaultwire.review.diff import hunks_of
-from vaultwire.review.entries import Entry, UndonePart, is_by_person, summary
-from vaultwire.review.timeline import Timeline
+from vaultwire.review.entries import Entry, Timeline, UndonePart, is_by_person, summary
 from vaultwire.vault.changes.change import (
     Change,
     DetailedChange,
@@ -25,7 +24,7 @@ from vaultwire.vault.disk.contents import plain_text, to_bytes
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import INVALID_ARGUMENTS, UNDO_CONFLICT, VaultError
 from vaultwire.vault.holding import words
-from vaultwire.vault.holding.decisions import Decision
+from vaultwire.vault.holding.proposals import Decision
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 

@@ -33,8 +33,8 @@ from vaultwire.server.results import Refusal, Result, to_refusal
 from vaultwire.server.workers import InputRequired, MustAsk, Task
 from vaultwire.toolkit.registry import CLIENT_CANNOT, CLIENT_REFUSED, Ask, CapabilityMissing, Failure, Outcome, invoke
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.holding.feedback import news_for
 from vaultwire.vault.holding.review_mode import Held
+from vaultwire.vault.holding.sessions import news_for
 from vaultwire.vault.value_types import Confirmation
 
 TYPE_CHECKING = False

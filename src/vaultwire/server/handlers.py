@@ -302,7 +302,7 @@ class Handlers:
         for used in work_of(description["name"], arguments):
             if self.describe(used) is None or not self._may_read_by(used, request):
                 return form.failure(POLICY_DENIED, f"This call does the work of {used}, which is not allowed.", {})
-        arguments = {**dialect.given.get(description["name"], {}), **arguments}
+        arguments = {**dialect.defaults.get(description["name"], {}), **arguments}
         try:
             if description["name"] in dialect.notes_only:
                 _check_is_note(arguments.get("path"))

@@ -6,8 +6,7 @@ from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, MAX_FILES_TOLD, counted
 from vaultwire.toolkit.registry import Description, Failure, Outcome
-from vaultwire.vault.changes.change import FileChange, Write, files_of
-from vaultwire.vault.changes.rendering import diff_of
+from vaultwire.vault.changes.change import FileChange, Write, diff_of, files_of
 from vaultwire.vault.disk.contents import etag_of
 from vaultwire.vault.editing.workbench import Done
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, SECTION_NOT_FOUND, TEXT_NOT_FOUND

@@ -27,8 +27,8 @@ from vaultwire.toolkit.registry import (
     tool,
 )
 from vaultwire.tools.changes import Changed, ChangedNote, change_texts, how_to_undo, to_changed, to_changed_note
-from vaultwire.vault.editing.making import Embedding, Made
 from vaultwire.vault.editing.revising import GivenProperty, Revised, ValueKind
+from vaultwire.vault.editing.writing import Embedding, Made
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.plans.creating import NewNote, decode_base64
 from vaultwire.vault.plans.targeted_edits import Action, Edit

@@ -14,10 +14,8 @@ from vaultwire.tools.changes import (
     to_changed,
     to_touched,
 )
-from vaultwire.vault.changes.change import Change, files_of
-from vaultwire.vault.changes.rendering import diff_of
-from vaultwire.vault.holding.decisions import Decision
-from vaultwire.vault.holding.proposals import Proposal
+from vaultwire.vault.changes.change import Change, diff_of, files_of
+from vaultwire.vault.holding.proposals import Decision, Proposal
 from vaultwire.vault.holding.words import named
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault

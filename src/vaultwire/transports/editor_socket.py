@@ -1,6 +1,6 @@
 """The editors' WebSocket: through it clients, first of all Claude Code, see what the person sees. Bytes and access only.
 
-``server.editors.methods`` makes the messages. It listens on this computer only, a client must show the secret of the lock
+``server.editor_methods`` makes the messages. It listens on this computer only, a client must show the secret of the lock
 file, and web pages are refused: browsers let any page open a socket to this computer. How many may connect, how slowly they
 may read, and pings are ``http_server``'s.
 """
@@ -17,7 +17,7 @@ from urllib.parse import parse_qs
 
 from vaultwire.editor import Mention, Selection
 from vaultwire.protocol import jsonrpc
-from vaultwire.server.editors.methods import Bridge, Peer
+from vaultwire.server.editor_methods import Bridge, Peer
 from vaultwire.transports import call_on_loop, send_whole
 from vaultwire.trust.limits import MAX_EDITOR_MESSAGE_BYTES
 

@@ -56,9 +56,8 @@ if TYPE_CHECKING:
     from vaultwire.vault.checking import AllSuspects, Checking
     from vaultwire.vault.editing.arranging import Arranging, Fixing
     from vaultwire.vault.editing.history import History, Pending, Reviewing
-    from vaultwire.vault.editing.making import Making
     from vaultwire.vault.editing.revising import Revising
-    from vaultwire.vault.editing.writing import Writing
+    from vaultwire.vault.editing.writing import Making, Writing
     from vaultwire.vault.holding.holding import Holding
     from vaultwire.vault.links.checks import Checked
     from vaultwire.vault.links.faults import Finding
@@ -392,7 +391,7 @@ class Vault:
     @property
     def making(self) -> Making:
         """New notes, daily notes, templates, attachments."""
-        from vaultwire.vault.editing.making import Making  # noqa: PLC0415 - see the head
+        from vaultwire.vault.editing.writing import Making  # noqa: PLC0415 - see the head
 
         return Making(self._bench)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.base_queries.running import BaseSource
-from vaultwire.vault.base_queries.sources import filter_of
+from vaultwire.vault.editing.base_texts import filter_of
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.vault import Vault
 

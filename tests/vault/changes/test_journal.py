@@ -25,7 +25,7 @@ from vaultwire.vault.changes.journal import KEEP, Ending, Journal, Retention
 from vaultwire.vault.changes.record_store import DamagedStoreError, RecordStore
 from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.holding.decisions import Decision, DecisionLog
+from vaultwire.vault.holding.proposals import Decision, DecisionLog
 from vaultwire.vault.value_types import NO_PROGRESS, Stages, VaultPath
 
 AUTHOR = Author("someone", "edit_note")

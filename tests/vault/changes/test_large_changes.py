@@ -12,7 +12,7 @@ from support.killing import open_changes, tree
 from support.vaults import open_vault
 from vaultwire.vault.changes import record_rows
 from vaultwire.vault.changes.change import Author, Move, Step, Write, edit_of, follow
-from vaultwire.vault.changes.move_paths import MovePaths
+from vaultwire.vault.changes.projected_tree import MovePaths
 from vaultwire.vault.changes.undo import plan_undo_all
 from vaultwire.vault.disk import file_operations
 from vaultwire.vault.disk.paths import lies_in

@@ -17,8 +17,7 @@ from support.refusals import refusal, refused
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.changes.change import UNKNOWN, Change, Move, Step, Write, follow
 from vaultwire.vault.changes.executor import Changes
-from vaultwire.vault.changes.restoring import plan_restore
-from vaultwire.vault.changes.undo import plan_undo_all
+from vaultwire.vault.changes.undo import plan_restore, plan_undo_all
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, PERMISSION_DENIED, UNDO_CONFLICT
 from vaultwire.vault.value_types import VaultPath

@@ -11,7 +11,7 @@ from vaultwire.review.reviewer import Reviewer
 from vaultwire.trust.policy_file import load_policy
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Write
-from vaultwire.vault.holding.feedback import expect_news, news_for
+from vaultwire.vault.holding.sessions import expect_news, news_for
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
 

@@ -19,8 +19,7 @@ from vaultwire.vault.changes.journal import Retention
 from vaultwire.vault.changes.record_store import RecordStore
 from vaultwire.vault.disk import file_operations
 from vaultwire.vault.errors import TOO_MANY_WAITING, VaultError
-from vaultwire.vault.holding.decisions import Decision, DecisionLog
-from vaultwire.vault.holding.proposals import ProposalStore, Room
+from vaultwire.vault.holding.proposals import Decision, DecisionLog, ProposalStore, Room
 from vaultwire.vault.value_types import VaultPath
 
 AUTHOR = Author("someone", "edit_note", "5e55")

@@ -164,7 +164,7 @@ def test_properties_tasks_and_links_are_counted_when_notes_are_written_not_when_
     catalog = _ExplainingCatalog()
     colour, tasks = (
         (0, "colour", "Colour", '"red"', None),
-        [(3, " ", "", "pick", "pick", True), (4, "x", "", "sow", "sow", False)],
+        [(3, " ", "", "pick", None, True), (4, "x", "", "sow", None, False)],
     )
     facts: Facts = ([(0, 1, "other", "Other", "", 0)], [], [], [], [colour], tasks)
     catalog.store(record_of(f"{number}.md")._replace(facts=facts) for number in range(5))
@@ -203,7 +203,7 @@ def test_a_list_of_tasks_reads_no_row_of_a_task_before_its_page(is_done: bool) -
         [],
         [],
         [],
-        [(3, " ", "", "pick", "pick", True), (4, "x", "", "sow", "sow", False), (9, " ", "", "eat", "eat", True)],
+        [(3, " ", "", "pick", None, True), (4, "x", "", "sow", None, False), (9, " ", "", "eat", None, True)],
     )
     catalog.store(record_of(f"{number}.md")._replace(facts=facts) for number in range(5))
     catalog.store([record_of("1.md", is_excluded=True)._replace(facts=facts), record_of("2.md")])

@@ -5,6 +5,6 @@ are lines that a difference leaves out.
 """
 
 from vaultwire.review.diff.file_view import file_diff, unchanged_rows
-from vaultwire.review.diff.hunks import hunks_of
+from vaultwire.review.diff.rows import hunks_of
 
 __all__ = ["file_diff", "hunks_of", "unchanged_rows"]

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.review.diff.hunks import Texts
 from vaultwire.review.diff.parts import MarkKind, counted, hidden_in, lookalikes_in, may_hide, swapped_words
-from vaultwire.review.diff.rows import uses_other_indentation
+from vaultwire.review.diff.rows import Texts, uses_other_indentation
 
 Notice = dict[str, Any]
 _BOM = b"\xef\xbb\xbf"

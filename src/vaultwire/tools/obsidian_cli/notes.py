@@ -21,8 +21,8 @@ from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, says_folder
-from vaultwire.vault.editing.making import Made
 from vaultwire.vault.editing.revising import GivenProperty, ValueKind
+from vaultwire.vault.editing.writing import Made
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.links.link_resolver import linkpath_of
 from vaultwire.vault.plans.creating import NewNote

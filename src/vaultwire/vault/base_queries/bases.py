@@ -7,17 +7,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import overload
+from typing import NamedTuple, overload
 
 from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, NotABaseError, View, normal_id, read_base
-from vaultwire.bases.base_blocks import base_blocks
+from vaultwire.bases.base_blocks import base_blocks, no_block
 from vaultwire.bases.base_edits import NewNoteInView, new_note_in
 from vaultwire.bases.comparing import is_truthy
 from vaultwire.bases.parser import to_text
 from vaultwire.bases.row import FileFacts, LinkFact, Query, Row
 from vaultwire.bases.values import ErrorValue, TooMuchMemoryError, Value, size_of, text_of
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.vault.base_queries import sources
 from vaultwire.vault.base_queries.host import HostWithNote, NoteToBe, VaultHost
 from vaultwire.vault.base_queries.narrowing import asks_for_creation, depends_on_time
 from vaultwire.vault.base_queries.running import (
@@ -39,14 +38,89 @@ from vaultwire.vault.base_queries.running import (
 from vaultwire.vault.caller import RememberedResults
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.errors import INVALID_ARGUMENTS, TOO_LARGE, VaultError
+from vaultwire.vault.disk.paths import BASE_SUFFIX, is_base
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.index.index import Index
-from vaultwire.vault.index.rows import Rows
+from vaultwire.vault.index.rows import NameEndsWith, Rows
 from vaultwire.vault.links.link_resolver import link_name, link_names_to, linkpath_of
-from vaultwire.vault.links.note_lookup import locate, locate_file
+from vaultwire.vault.links.note_lookup import locate, locate_file, subpath_of
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 from vaultwire.vault.visibility.excludes import CachedExcludes
+
+# Finds bases: ``.base`` files, ```` ```base ```` blocks of notes, and the text of one that a caller names.
+
+
+class Place(NamedTuple):
+    """A base that was found: the file that holds it ("" for a text without a place), its text, and the view in its name."""
+
+    path: str
+    text: str
+    view: str = ""
+
+
+def read_source(files: Files, index: Index, source: BaseSource, progress: Progress) -> Place:
+    """Return the base that a caller means. ``Name.base#View`` names a view, too.
+
+    Raises VaultError: FILE_NOT_FOUND, AMBIGUOUS_NAME, TOO_LARGE, INVALID_ARGUMENTS for a file that is no base, and for a
+    block that the note does not have.
+    """
+    if source.text:
+        return Place(_place_of(files, index, source.path, progress) if source.path else "", source.text)
+    if not source.path.strip():
+        raise VaultError(INVALID_ARGUMENTS, "Name a .base file, or give the text of a base.", argument="path")
+    if source.block:
+        return _read_block(files, index, source, progress)
+    path = locate_base(files, index, source.path, progress)
+    view = subpath_of(source.path, path) if "#" in source.path else ""
+    return Place(path, plain_text(files.read(path).data), view)
+
+
+def locate_base(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
+    """Return the path of the ``.base`` file that ``name`` means, with its extension or without.
+
+    Raises VaultError: FILE_NOT_FOUND, AMBIGUOUS_NAME, INVALID_ARGUMENTS for another file.
+    """
+    try:
+        path = locate_file(files, index, name, progress)
+        if is_base(path):
+            return path
+    except VaultError as error:
+        if error.code != FILE_NOT_FOUND or BASE_SUFFIX in name.casefold():
+            raise
+        path = None
+    stem, mark, view = name.strip().strip("[]!").partition("#")
+    if not stem.strip().casefold().endswith((BASE_SUFFIX, ".md", ".canvas")):
+        try:
+            with_suffix = locate_file(files, index, f"{stem.strip()}{BASE_SUFFIX}{mark}{view}", progress)
+        except VaultError as error:
+            if error.code != FILE_NOT_FOUND:
+                raise
+        else:
+            if is_base(with_suffix):
+                return with_suffix
+    if path is None:
+        raise VaultError(FILE_NOT_FOUND, f"There is no base {name!r} in the vault.", path=name)
+    hint = " Say which of its base blocks is meant (block=1 is the first)." if path.endswith(".md") else ""
+    raise VaultError(INVALID_ARGUMENTS, f"{path!r} is no base. Bases end in {BASE_SUFFIX!r}.{hint}", path=path)
+
+
+def _place_of(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
+    return locate_base(files, index, name, progress) if is_base(name) else locate_file(files, index, name, progress)
+
+
+def _read_block(files: Files, index: Index, source: BaseSource, progress: Progress) -> Place:
+    path = locate(files, index, source.path, progress)
+    blocks = base_blocks(plain_text(files.read(path).data))
+    if not 1 <= source.block <= len(blocks):
+        raise VaultError(INVALID_ARGUMENTS, f"{path!r} {no_block(len(blocks), source.block)}.", path=path)
+    return Place(path, blocks[source.block - 1].text)
+
+
+def base_files(index: Index, progress: Progress) -> list[VaultPath]:
+    """Return the ``.base`` files of the vault that its own rules do not exclude, in path order."""
+    return [file.path for file in index.rows(progress).find(NameEndsWith(BASE_SUFFIX), progress)]
+
 
 # Explains a view: why one file is in it or not, filter by filter, and what each formula gives for it.
 
@@ -339,7 +413,7 @@ class Bases:
 
     def files(self, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
         """Return every ``.base`` file, in path order, without those that the vault's own rules exclude."""
-        return sources.base_files(self._index, progress)
+        return base_files(self._index, progress)
 
     def blocks(self, note: str, progress: Progress = NO_PROGRESS) -> list[BaseBlock]:
         """Return the ```` ```base ```` blocks of the note that ``note`` means. Raises VaultError as ``Vault.read`` does."""
@@ -354,7 +428,7 @@ class Bases:
 
         Raises VaultError: FILE_NOT_FOUND and others of ``Vault.read``, INVALID_ARGUMENTS for what is no base.
         """
-        place = sources.read_source(self._files, self._index, source, progress)
+        place = read_source(self._files, self._index, source, progress)
         return place.path, _read(place)
 
     def views(self, source: BaseSource, progress: Progress = NO_PROGRESS) -> list[View]:
@@ -369,7 +443,7 @@ class Bases:
         ``this``: the file that the base is shown in, as people name files; by default the base's own file, or the note
         that its block is in. Raises VaultError as ``read`` does, and INVALID_ARGUMENTS for a view that there is not.
         """
-        place = sources.read_source(self._files, self._index, source, progress)
+        place = read_source(self._files, self._index, source, progress)
         around = self._this(place, this, progress)
         name = view or place.view
         types = self._settings.get().property_types
@@ -398,7 +472,7 @@ class Bases:
 
         Raises VaultError as ``query`` does, and as ``Vault.locate`` for the note.
         """
-        place = sources.read_source(self._files, self._index, source, progress)
+        place = read_source(self._files, self._index, source, progress)
         around = self._this(place, this, progress)
         path = locate_file(self._files, self._index, note, progress)
         rows = self._index.rows(progress)
@@ -413,7 +487,7 @@ class Bases:
         self, source: BaseSource, view: str, path: VaultPath, text: str, progress: Progress = NO_PROGRESS
     ) -> list[str]:
         """Return why a note that is not there yet would not be in a view; nothing if it would be. Raises as ``query``."""
-        place = sources.read_source(self._files, self._index, source, progress)
+        place = read_source(self._files, self._index, source, progress)
         base = _read(place)
         view_asked = find_view(base, view or place.view)
         if CachedExcludes(self._files.root, self._settings).get().is_excluded(path):
@@ -454,7 +528,7 @@ class Bases:
 
     def new_note(self, source: BaseSource, view: str, progress: Progress = NO_PROGRESS) -> NewNoteInView:
         """Return what a new note needs to be in a view. Raises VaultError as ``query`` and ``check_understood`` do."""
-        place = sources.read_source(self._files, self._index, source, progress)
+        place = read_source(self._files, self._index, source, progress)
         base = _read(place)
         shown = find_view(base, view or place.view)
         check_understood(Failures(base, shown).of_rows)
@@ -468,7 +542,7 @@ class Bases:
         types = self._settings.get().property_types
         return VaultHost(self._index, rows, self._files, types, progress, reads_creation=reads_creation)
 
-    def _this(self, place: sources.Place, this: str, progress: Progress) -> str:
+    def _this(self, place: Place, this: str, progress: Progress) -> str:
         return locate_file(self._files, self._index, this, progress) if this.strip() else place.path
 
 
@@ -480,7 +554,7 @@ def check_understood(problems: Sequence[str]) -> None:
         raise VaultError(INVALID_ARGUMENTS, f"{what} Repair the base first.", argument="base")
 
 
-def _read(place: sources.Place) -> Base:
+def _read(place: Place) -> Base:
     try:
         return read_base(place.text)
     except NotABaseError as error:

@@ -5,9 +5,11 @@ Nothing here touches a disk. ``changes.executor`` carries changes out; ``changes
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
-from vaultwire.vault.disk.contents import Content, patched
+from vaultwire.markdown.diffs import unified
+from vaultwire.vault.disk.contents import Content, patched, plain_text
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.value_types import VaultPath
@@ -201,3 +203,25 @@ class JournalReport(NamedTuple):
 
 def _shown(content: Content | None) -> str:
     return "None" if content is None else f"<{content.size} bytes, {content.digest.hex()}>"
+
+
+# Renders the steps of a change for a person or a model: what happens to each file, and the diff of each note.
+
+# Bytes with a NUL are no text; Git tells them the same way.
+_BINARY = b"\0"
+
+
+def diff_of(steps: Iterable[Step]) -> str:
+    """Return the steps as a unified diff of plain texts; a move or a file that is no text is one line."""
+    return "".join(_diff_of_step(step) for step in steps)
+
+
+def _diff_of_step(step: Step) -> str:
+    if isinstance(step, Move):
+        return f"move {step.source} → {step.target}\n"
+    before, after = step.before or b"", step.after or b""
+    verb = "create" if step.old is None else "remove" if step.new is None else "edit"
+    if _BINARY in before or _BINARY in after:
+        return f"{verb} {step.path} (binary, {len(after or before)} bytes)\n"
+    diff = unified(plain_text(before), plain_text(after), step.path)
+    return (f"{verb} {step.path}\n" if verb != "edit" or not diff else "") + diff

@@ -1,4 +1,4 @@
-"""The journal of one vault, a write-ahead log: the changes that were made, and the one that is open.
+"""The journal of one vault, a write-ahead log: the changes that were made, the one that is open, and which a run may see.
 
 One process at a time writes it, under the vault's lock (``changes.executor``). Any process may read it at any time. Its rows
 are in the vault's ``RecordStore``; the steps of a change are ``record_rows``' matter.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import threading
 import time
 from collections.abc import Hashable, Iterable, Iterator
@@ -25,11 +26,17 @@ from vaultwire.vault.changes.change import (
     Step,
     Write,
     files_of,
+    moves_of,
+    paths_of,
 )
+from vaultwire.vault.changes.projected_tree import MovePaths
 from vaultwire.vault.changes.record_rows import StepWriter, add_change, change_owner, read_steps, remove_steps, row_sum
 from vaultwire.vault.changes.record_store import DamagedStoreError, RecordStore
 from vaultwire.vault.disk.contents import Content
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.value_types import Stages, VaultPath
+from vaultwire.vault.visibility.visible_files import can_be_private
 
 _NS_PER_DAY = 86_400 * 1_000_000_000
 # So much is left when the oldest changes are removed because there are too many bytes: not one with each change.
@@ -299,3 +306,66 @@ def _intent(store: RecordStore, row: tuple[Any, ...]) -> Intent | None:
 
 def _contents(step: Step, prior: PriorState) -> tuple[Content | None, ...]:
     return (step.old, step.new) if isinstance(step, Write) else (prior.content,)
+
+
+# The changes on record that a run may see if some of the vault is hidden from it: those that concern nothing hidden.
+#
+# A change that concerns something hidden is not on record for such a run, with all its files: a part of it would give the rest
+# away. Nothing is changed here.
+
+
+class VisibleChanges:
+    """The changes of one journal that this run may see. Safe to use from several threads."""
+
+    def __init__(self, journal: Journal, files: Files) -> None:
+        self._journal = journal
+        self._files = files
+        self._private: dict[int, bool] = {}  # whether the bytes of a change are private; they never change
+
+    def all(self) -> list[Change]:
+        """Return them, in the order of their ids. Raises OSError."""
+        visible: list[Change] = []
+        changes = self._journal.changes()
+        moves = MovePaths(enumerate(move for change in changes for move in moves_of(change)))
+        count = sum(len(moves_of(change)) for change in changes)  # of the moves up to this change
+        private: set[VaultPath] = set()  # where notes that were private lay last
+        for change in reversed(changes):
+            paths = {path for file in change.files for path in (file.path, file.target) if path is not None}
+            paths.update(change.unrestored)
+            paths |= {moves.after(path, count) for path in paths}
+            if self._is_private(change.id):
+                private |= paths
+            elif all(self._may_be_seen(path, private) for path in paths):
+                visible.append(change)
+            count -= len(moves_of(change))
+        return visible[::-1]
+
+    def _may_be_seen(self, path: VaultPath, private: set[VaultPath]) -> bool:
+        files = self._files
+        if lies_in(path, TRASH):
+            return True  # its former path is checked as well
+        if os.path.lexists(files.entry_path(path)):
+            return files.is_taken(path)
+        return files.may_be_seen(path) and path not in private
+
+    def _is_private(self, number: int) -> bool:
+        if not self._files.hides_private_notes:
+            return False
+        known = self._private.get(number)
+        if known is None:
+            detailed = self._journal.load(number)
+            # Bytes that are lost, or were too large to be kept, may have been private.
+            known = self._private[number] = detailed is None or any(
+                can_be_private(path) if data is None else self._files.is_private(path, data)
+                for path, data in _contents_of(detailed)
+            )
+        return known
+
+
+def _contents_of(detailed: DetailedChange) -> Iterable[tuple[VaultPath, bytes | None]]:
+    """Yield the bytes of a change's files before and after it, with each path they had; None for bytes that are not kept."""
+    for step, content in zip(detailed.steps, detailed.contents, strict=True):
+        if isinstance(step, Write):
+            yield from ((step.path, each.data) for each in (step.old, step.new) if each is not None)
+        else:
+            yield from ((path, None if content is None else content.data) for path in paths_of(step))

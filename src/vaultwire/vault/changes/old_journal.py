@@ -94,11 +94,11 @@ class _Records:
             self.size = os.fstat(file.fileno()).st_size
             position = self._start
             while position < self.size:
-                found = self._record_at(file, position)
-                if found is None:
+                record_and_end = self._record_at(file, position)
+                if record_and_end is None:
                     position = self._next_mark(file, position, last)
                     continue
-                record, position = found
+                record, position = record_and_end
                 last = max(last, _number(record))
                 yield record
 
@@ -129,8 +129,8 @@ class _Records:
         rest = file.read()
         at = rest.find(_MARK, 1)
         while at >= 0:
-            found = self._record_at(file, position + at)
-            if found is not None and _number(found[0]) >= last:
+            record_and_end = self._record_at(file, position + at)
+            if record_and_end is not None and _number(record_and_end[0]) >= last:
                 self.is_damaged = True
                 return position + at
             at = rest.find(_MARK, at + 1)

@@ -1,4 +1,4 @@
-"""The projected tree: the files of a vault as they will be after some steps, for planning and checking the next steps.
+"""The files of a vault as they will be after some steps, for planning and checking the next steps; paths through many moves.
 
 Nothing is changed here.
 """
@@ -6,15 +6,104 @@ Nothing is changed here.
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from vaultwire.vault.changes.change import Move, Step, Write, follow
-from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, lies_in
 from vaultwire.vault.value_types import VaultPath
+
+# The paths of files through a series of moves, forwards and backwards. A series may have thousands of moves.
+#
+# A path is looked up by itself and the folders above it; so a lookup does not depend on how many moves there are.
+
+
+class MovePaths:
+    """A series of moves. Each has a number; the numbers ascend."""
+
+    def __init__(self, moves: Iterable[tuple[int, Move]] = ()) -> None:
+        self._moves: dict[int, Move] = {}
+        self._from: dict[str, list[int]] = {}
+        self._to: dict[str, list[int]] = {}
+        for number, move in moves:
+            self.add(number, move)
+
+    def add(self, number: int, move: Move) -> None:
+        """Add the next move."""
+        self._moves[number] = move
+        self._from.setdefault(move.source, []).append(number)
+        self._to.setdefault(move.target, []).append(number)
+
+    def after(self, path: VaultPath, start: int = 0) -> VaultPath:
+        """Return the path of a file after the moves from number ``start`` on."""
+        return next((place for _, place in [*self.places_after(path, start)][-1:]), path)
+
+    def before(self, path: VaultPath, end: int | None = None) -> VaultPath:
+        """Return the path that a file had before the moves whose number is lower than ``end``; None for all moves."""
+        return next((place for _, place in [*self.places_before(path, end)][-1:]), path)
+
+    def places_after(self, path: VaultPath, start: int = 0) -> Iterator[tuple[int, VaultPath]]:
+        """Yield the number of each move that moves a file, and the file's path after it."""
+        while (number := self._next(path, start)) is not None:
+            move = self._moves[number]
+            path = follow(path, move.source, move.target)
+            yield number, path
+            start = number + 1
+
+    def places_before(self, path: VaultPath, end: int | None = None) -> Iterator[tuple[int, VaultPath]]:
+        """Yield the number of each move that has moved a file, the last first, and the file's path before it."""
+        while (number := _last(self._to, path, end)) is not None:
+            move = self._moves[number]
+            path = follow(path, move.target, move.source)
+            yield number, path
+            end = number
+
+    def last_at(self, path: VaultPath, end: int | None = None) -> int | None:
+        """Return the number of the last move to or from a path or a folder above it, with a number lower than ``end``."""
+        numbers = [number for by_path in (self._to, self._from) if (number := _last(by_path, path, end)) is not None]
+        return max(numbers, default=None)
+
+    def away_from(self, path: VaultPath) -> list[Move]:
+        """Return the moves of exactly this path."""
+        return [self._moves[number] for number in self._from.get(path, ())]
+
+    def __getitem__(self, number: int) -> Move:
+        """Return a move by its number."""
+        return self._moves[number]
+
+    def __bool__(self) -> bool:
+        """Tell whether there are any moves."""
+        return bool(self._moves)
+
+    def _next(self, path: VaultPath, start: int) -> int | None:
+        earliest = None
+        for place in _above(path):
+            numbers = self._from.get(place)
+            if numbers and numbers[-1] >= start:
+                number = numbers[bisect_left(numbers, start)]
+                earliest = number if earliest is None else min(earliest, number)
+        return earliest
+
+
+def _last(by_path: dict[str, list[int]], path: VaultPath, end: int | None) -> int | None:
+    latest = None
+    for place in _above(path):
+        numbers = by_path.get(place)
+        at = 0 if not numbers else len(numbers) if end is None else bisect_left(numbers, end)
+        if numbers and at:
+            latest = numbers[at - 1] if latest is None else max(latest, numbers[at - 1])
+    return latest
+
+
+def _above(path: str) -> Iterator[str]:
+    """Yield a path and every folder above it."""
+    yield path
+    while (end := path.rfind("/")) > 0:
+        path = path[:end]
+        yield path
 
 
 class _Source(NamedTuple):
@@ -163,20 +252,20 @@ def without_aliases(files: Files, steps: list[Step]) -> list[Step]:
 
 def simplified(steps: list[Step]) -> list[Step]:
     """Return the steps without those that do nothing, and with successive writes of one file joined."""
-    found: list[Step] = []
+    needed: list[Step] = []
     places: dict[VaultPath, int] = {}  # of each write in found whose path still means the same file
     for step in steps:
         if isinstance(step, Move):
             if step.source != step.target:
                 for path in [path for path in places if lies_in(path, step.source) or lies_in(path, step.target)]:
                     del places[path]
-                found.append(step)
+                needed.append(step)
             continue
         number = places.get(step.path)
-        earlier = None if number is None else found[number]
+        earlier = None if number is None else needed[number]
         if number is not None and isinstance(earlier, Write) and earlier.new == step.old:
-            found[number] = Write(step.path, earlier.old, step.new)
+            needed[number] = Write(step.path, earlier.old, step.new)
         else:
-            places[step.path] = len(found)
-            found.append(step)
-    return [step for step in found if isinstance(step, Move) or step.old != step.new]
+            places[step.path] = len(needed)
+            needed.append(step)
+    return [step for step in needed if isinstance(step, Move) or step.old != step.new]

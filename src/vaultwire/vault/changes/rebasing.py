@@ -59,22 +59,22 @@ def rebase(
     overlaps: dict[int, Overlap] = {}
     for index, step in enumerate(steps):
         if isinstance(step, Move):
-            found: Step | Overlap = _moved(tree, step)
-            basis.update(f"{step.source}\0{step.target}\0{isinstance(found, Overlap)}\0".encode())
+            now_step: Step | Overlap = _moved(tree, step)
+            basis.update(f"{step.source}\0{step.target}\0{isinstance(now_step, Overlap)}\0".encode())
         else:
             path = path_now(step.path) if step.old is not None and not tree.exists(step.path) else step.path
             try:
                 now = tree.content(path)
             except VaultError as error:  # too large, or it may not be read
-                now, found = None, Overlap(error.message)
+                now, now_step = None, Overlap(error.message)
             else:
-                found = _written(tree, step, path, now, (edited or {}).get(index))
+                now_step = _written(tree, step, path, now, (edited or {}).get(index))
             basis.update(f"{path}\0{'' if now is None else now.digest.hex()}\0".encode())
-        if isinstance(found, Overlap):
-            overlaps[index] = found
-            found = step
-        made.append(found)
-        tree.add(found)
+        if isinstance(now_step, Overlap):
+            overlaps[index] = now_step
+            now_step = step
+        made.append(now_step)
+        tree.add(now_step)
     return Rebased(tuple(made), overlaps, basis.hexdigest(), tuple(made) != tuple(steps))
 
 
@@ -108,14 +108,14 @@ def _merged(path: VaultPath, now: Content, old: Content | None, new: Content) ->
         mine, base, theirs = (content.data.decode() for content in (now, old or Content(b""), new))
     except UnicodeDecodeError:
         return Overlap(f"{path!r} is no text and was changed since")
-    found = merge(mine, base, theirs)
-    data = found.text.encode()
+    merged = merge(mine, base, theirs)
+    data = merged.text.encode()
     if old is None:
-        return Overlap(f"there is another {path!r} by now", data, tuple(found.overlaps) or (Span(1, 1),))
-    if found.overlaps:
-        lines = ", ".join(_words(span) for span in found.overlaps)
-        return Overlap(f"the same lines of {path!r} were changed since (line {lines})", data, tuple(found.overlaps))
-    if not _is_sound(path, (mine, base, theirs, found.text)):
+        return Overlap(f"there is another {path!r} by now", data, tuple(merged.overlaps) or (Span(1, 1),))
+    if merged.overlaps:
+        lines = ", ".join(_words(span) for span in merged.overlaps)
+        return Overlap(f"the same lines of {path!r} were changed since (line {lines})", data, tuple(merged.overlaps))
+    if not _is_sound(path, (mine, base, theirs, merged.text)):
         return Overlap(f"the properties of {path!r} were changed since", data, (Span(1, 1),))
     return Write(path, now, data)
 

@@ -1,7 +1,7 @@
 """The records of one vault, in one SQLite file outside the vault: its changes, proposals and decisions.
 
-``journal``, ``holding.proposals`` and ``holding.decisions`` keep their rows through this class and know only plain SQL, so that
-another database needs only another class like it.
+``journal`` and ``holding.proposals`` keep their rows through this class and know only plain SQL, so that another database needs
+only another class like it.
 
 SQLite's write-ahead mode: a commit is one append and one sync, and readers never wait for a writer. It needs a local disk;
 where SQLite finds no shared memory, it keeps its slower mode, and where it finds no locks, it refuses. A file is made under

@@ -1,4 +1,4 @@
-"""Plans for undoing changes. ``changes.executor`` carries them out like any other plan.
+"""Plans for undoing changes and for bringing removed files back. ``changes.executor`` carries them out like any other plan.
 
 A plan is made inside ``Changes.locked``, so that the vault it is made from is the vault it is executed on. Several changes
 are undone as one: the latest first, each on the files as the undoing of the later ones leaves them.
@@ -12,12 +12,11 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 from vaultwire.markdown.diffs import Conflict, revert
 from vaultwire.vault.changes.change import Change, DetailedChange, Move, Step, Write, moves_of, paths_of
 from vaultwire.vault.changes.executor import Changes
-from vaultwire.vault.changes.move_paths import MovePaths
-from vaultwire.vault.changes.projected_tree import ProjectedTree, simplified
+from vaultwire.vault.changes.projected_tree import MovePaths, ProjectedTree, simplified
 from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import TRASH, lies_in
-from vaultwire.vault.errors import UNDO_CONFLICT, VaultError
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, TRASH, fold, is_note, lies_in, parse_path, place_of
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, UNDO_CONFLICT, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, Stages, VaultPath
 
 # How many conflicts an error explains; the numbers of the others are in its details.
@@ -53,12 +52,12 @@ def plan_undo_all(
     one was undone already, if the same lines were changed since, if a name is taken now, or if nothing is left of any. The
     error says which changes could be undone without those.
     """
-    wanted = sorted(set(numbers), reverse=True)
-    later = changes.since(wanted[-1]) if wanted else []
+    latest_first = sorted(set(numbers), reverse=True)
+    later = changes.since(latest_first[-1]) if latest_first else []
     plan = UndoPlan([], [], [])
     tree, stages = ProjectedTree(files), Stages(progress)
     conflicts: dict[int, _Refusal] = {}
-    for detailed in changes.show_all(wanted):
+    for detailed in changes.show_all(latest_first):
         progress.check()
         change = detailed.change
         undone = {each.id for each in plan.changes}
@@ -77,15 +76,15 @@ def plan_undo_all(
         plan.steps.extend(steps)
         (plan.changes if steps else plan.empty).append(change)
     if conflicts:
-        raise _conflict(conflicts, plan, len(wanted))
-    if wanted and not plan.steps:
-        named = ", ".join(map(str, wanted))
+        raise _conflict(conflicts, plan, len(latest_first))
+    if latest_first and not plan.steps:
+        named = ", ".join(map(str, latest_first))
         raise VaultError(
             UNDO_CONFLICT,
             f"Nothing is left of change {named}: its files are as they were before it."
-            if len(wanted) == 1
+            if len(latest_first) == 1
             else f"Nothing is left of changes {named}: their files are as they were before them.",
-            id=wanted[0],
+            id=latest_first[0],
         )
     return plan
 
@@ -136,13 +135,13 @@ def _conflict(conflicts: dict[int, _Refusal], plan: UndoPlan, asked: int) -> Vau
     refused = [Refused(each, refusal.reason, refusal.changes) for each, refusal in conflicts.items()]
     if asked == 1:
         return UndoConflict(f"Change {number} {first.reason}. Nothing was changed.", refused, **details)
-    shown = [f"change {each} {refusal.reason}" for each, refusal in [*conflicts.items()][:_MAX_EXPLAINED]]
-    if len(conflicts) > len(shown):
-        shown.append(f"and {len(conflicts) - len(shown)} more")
+    reasons = [f"change {each} {refusal.reason}" for each, refusal in [*conflicts.items()][:_MAX_EXPLAINED]]
+    if len(conflicts) > len(reasons):
+        reasons.append(f"and {len(conflicts) - len(reasons)} more")
     possible = [change.id for change in plan.changes]
     hint = f" Without these, the others can be undone: {possible}." if possible else ""
     return UndoConflict(
-        f"{len(conflicts)} of {asked} changes cannot be undone, so nothing was changed: {'; '.join(shown)}.{hint}",
+        f"{len(conflicts)} of {asked} changes cannot be undone, so nothing was changed: {'; '.join(reasons)}.{hint}",
         refused,
         **details,
         conflicts=list(conflicts),
@@ -241,14 +240,14 @@ class _UndoPlanner:
     def _revert(self, step: Write, before: bytes, after: bytes, path: VaultPath) -> None:
         now = self._tree.read(path) or b""
         try:
-            found = revert(now.decode(), before.decode(), after.decode())
+            reverted = revert(now.decode(), before.decode(), after.decode())
         except UnicodeDecodeError:
             self._refuse(step.path, f"{path!r} is no text and was changed since")
-        if isinstance(found, Conflict):
-            lines = [[span.first, span.last] for span in found.spans]
-            shown = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in lines)
-            self._refuse(step.path, f"what it changed in {path!r} was changed again since, at line {shown}", lines)
-        self._add(Write(path, now, found.encode()))
+        if isinstance(reverted, Conflict):
+            lines = [[span.first, span.last] for span in reverted.spans]
+            ranges = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in lines)
+            self._refuse(step.path, f"what it changed in {path!r} was changed again since, at line {ranges}", lines)
+        self._add(Write(path, now, reverted.encode()))
 
     def _refuse(self, path: VaultPath, reason: str, lines: list[list[int]] | None = None) -> NoReturn:
         ids = [change.id for change in self._later if _touches(change, path, self._later)]
@@ -292,3 +291,124 @@ def _touches(change: Change, path: VaultPath, later: Sequence[Change]) -> bool:
     return any(
         lies_in(path, file.path) or (file.target is not None and lies_in(path, file.target)) for file in change.files
     )
+
+
+# Plans for restoring deleted files from the trash or the journal. ``changes.executor`` executes them as any other plan.
+
+
+def plan_restore(
+    changes: Changes, files: Files, *, path: str = "", number: int | None = None, to: str = ""
+) -> list[Step]:
+    """Return the steps that restore a file from the trash, or from the journal if it is not in the trash any more.
+
+    The file is the one last deleted at ``path``, or the one at ``path`` in ``.trash``, or every file that change ``number``
+    deleted. It comes back to its old path, or, if it is only one, to the path ``to`` (``place_of``: a name alone lies in the
+    folder it was in); never over another file.
+
+    Raises VaultError: FILE_NOT_FOUND, NOTE_EXISTS, INVALID_ARGUMENTS, and those of naming a path.
+    """
+    if number is not None:
+        steps = _restored_by_change(changes.show(number), in_effect(changes.since(number)), files)
+        if not steps:
+            raise VaultError(
+                INVALID_ARGUMENTS, f"Change {number} deleted nothing; undo_changes undoes what it did.", id=number
+            )
+    elif path.strip():
+        steps = [_restored_by_path(changes, files, path.strip().replace("\\", "/"))]
+    else:
+        raise VaultError(INVALID_ARGUMENTS, "Name the note to restore by path, or the change that deleted it.")
+    if to.strip():
+        if len(steps) != 1:
+            raise VaultError(
+                INVALID_ARGUMENTS, f"Change {number} deleted {len(steps)} files; they cannot all be {to!r}."
+            )
+        step = steps[0]
+        folder, name = place_of(to.strip(), paths_of(step)[-1].rpartition("/")[0])
+        target = _note_like(parse_path(name))
+        if folder:
+            target = VaultPath(f"{folder}/{target}")
+        steps = [Move(step.source, target) if isinstance(step, Move) else Write(target, step.old, step.new)]
+    for step in steps:
+        spelt, _ = files.spell(paths_of(step)[-1])
+        if files.is_taken(spelt):
+            raise VaultError(
+                NOTE_EXISTS, f"There is a {spelt!r} already. Give another path for what is restored.", path=spelt
+            )
+    return steps
+
+
+def _restored_by_path(changes: Changes, files: Files, asked: str) -> Step:
+    if asked.startswith(f"{TRASH}/"):
+        name = parse_path(asked[len(TRASH) + 1 :])
+        return _from_trash(changes, files, VaultPath(f"{TRASH}/{name}"), None)
+    path_asked = parse_path(asked)
+    for path in dict.fromkeys([path_asked, _note_like(path_asked)]):
+        spelt, is_there = files.spell(path)
+        if is_there:
+            raise VaultError(
+                NOTE_EXISTS, f"{spelt!r} is there. What it held before a change comes back by undo_changes.", path=spelt
+            )
+        for change in reversed(changes.since(0)):
+            if any(_is_deletion(file.kind, file.target) and fold(file.path) == fold(path) for file in change.files):
+                steps = _restored_by_change(changes.show(change.id), in_effect(changes.since(change.id)), files)
+                for step in steps:
+                    if fold(paths_of(step)[-1]) == fold(path):
+                        return step
+    path = _note_like(path_asked)
+    in_trash = VaultPath(f"{TRASH}/{path.rpartition('/')[2]}")
+    if files.is_taken(in_trash) and not files.hides_some:
+        return _from_trash(changes, files, in_trash, path)
+    raise VaultError(
+        FILE_NOT_FOUND,
+        f"Nothing on record was deleted at {asked!r}, and {TRASH} has nothing of that name. list_changes shows what was.",
+        path=asked,
+    )
+
+
+def _from_trash(changes: Changes, files: Files, path: VaultPath, target: VaultPath | None) -> Step:
+    """Return the step that moves a file out of the trash: to its old path if that is known, else to the vault's own folder."""
+    for change in reversed(changes.since(0)):
+        for file in change.files:
+            if file.target is not None and fold(file.target) == fold(path):
+                for step in _restored_by_change(changes.show(change.id), (), files):
+                    if paths_of(step)[-1] == file.path and (isinstance(step, Move) or not files.is_taken(path)):
+                        return step
+    # Where some of the vault is hidden, only the record tells whether a file in the trash was hidden.
+    if not files.is_taken(path) or files.hides_some:
+        raise VaultError(FILE_NOT_FOUND, f"There is no {path!r}.", path=path)
+    return Move(path, target or VaultPath(path.rpartition("/")[2]))
+
+
+def _restored_by_change(detailed: DetailedChange, later: Sequence[Change], files: Files) -> list[Step]:
+    """Return the steps that restore what a change deleted, each from its place in the trash, else from the journal."""
+    steps: list[Step] = []
+    moved_later = moves_in(later)
+    for step, content in zip(detailed.steps, detailed.contents, strict=True):
+        if isinstance(step, Write):
+            if step.new is None:
+                steps.append(Write(step.path, None, step.old))
+            continue
+        if not lies_in(step.target, TRASH):
+            continue
+        now = moved_later.after(step.target)
+        if lies_in(now, TRASH) and files.is_taken(now) and _is_deleted_file(files, now, content):
+            steps.append(Move(now, step.source))
+        elif content is not None:
+            steps.append(Write(step.source, None, content))
+    return steps
+
+
+def _is_deleted_file(files: Files, now: VaultPath, content: Content | None) -> bool:
+    """Tell whether the file in the trash is the one that was moved there. A relative link leads nowhere from there."""
+    if content is None or files.is_link(now):
+        return not files.hides_some
+    return files.holds(files.real_path(now), content)
+
+
+def _is_deletion(kind: str, target: VaultPath | None) -> bool:
+    return kind == "remove" or (target is not None and lies_in(target, TRASH))
+
+
+def _note_like(path: VaultPath) -> VaultPath:
+    has_ending = "." in path.rpartition("/")[2]
+    return path if is_note(path) or has_ending else VaultPath(path + NOTE_SUFFIX)

@@ -13,13 +13,20 @@ from vaultwire.markdown.inline import linkpath_written
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.changes.change import Author, Change, DetailedChange, Step, follow, moves_of, paths_of
 from vaultwire.vault.changes.projected_tree import ProjectedTree
-from vaultwire.vault.changes.restoring import plan_restore
-from vaultwire.vault.changes.undo import Left, UndoConflict, UndoPlan, in_effect, moves_in, plan_part, plan_undo_all
+from vaultwire.vault.changes.undo import (
+    Left,
+    UndoConflict,
+    UndoPlan,
+    in_effect,
+    moves_in,
+    plan_part,
+    plan_restore,
+    plan_undo_all,
+)
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, TRASH, fold, lies_in
 from vaultwire.vault.editing.workbench import Asked, Done, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, INVALID_ARGUMENTS, JOURNAL_FAILED, VaultError
-from vaultwire.vault.holding.decisions import Decision
-from vaultwire.vault.holding.proposals import Proposal
+from vaultwire.vault.holding.proposals import Decision, Proposal
 from vaultwire.vault.links.note_lookup import locate_file, resolve_name
 from vaultwire.vault.search.filters import parse_time
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath

@@ -212,7 +212,7 @@ class Revising:
         What is wrong in the base afterwards and was not before is a notice. Raises VaultError: INVALID_ARGUMENTS for what
         cannot be edited so; those of ``locate_base``, ``locate`` and ``Workbench.read``.
         """
-        from vaultwire.vault.base_queries.sources import locate_base  # noqa: PLC0415 - most callers have no base
+        from vaultwire.vault.base_queries.bases import locate_base  # noqa: PLC0415 - most callers have no base
         from vaultwire.vault.editing.base_texts import BaseText  # noqa: PLC0415
 
         with self._bench.locked(progress) as context:

@@ -19,16 +19,13 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.caller import Caller, RememberedResults
 from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, files_of, follow, paths_of
 from vaultwire.vault.changes.executor import Changes
-from vaultwire.vault.changes.move_paths import MovePaths
-from vaultwire.vault.changes.projected_tree import simplified
+from vaultwire.vault.changes.projected_tree import MovePaths, simplified
 from vaultwire.vault.disk.contents import etag_of, plain_text, whole_etag
 from vaultwire.vault.disk.files import NOTHING_PENDING, Files, Pending
 from vaultwire.vault.disk.paths import TRASH, fold, is_note, lies_in
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_READ, POLICY_DENIED, STALE_EDIT, VaultError
 from vaultwire.vault.guides import NAMES, find_guide, quoted_head
-from vaultwire.vault.holding.feedback import expect_news
 from vaultwire.vault.holding.holding import Holding
-from vaultwire.vault.holding.own_proposals import OwnProposals
 from vaultwire.vault.holding.review_mode import (
     Held,
     Mode,
@@ -38,6 +35,7 @@ from vaultwire.vault.holding.review_mode import (
     real_folders,
     written_by,
 )
+from vaultwire.vault.holding.sessions import OwnProposals, expect_news
 from vaultwire.vault.holding.words import named
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.plans.context import BOM, PlanContext

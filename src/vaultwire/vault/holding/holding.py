@@ -9,22 +9,54 @@ the proposal waits again; that loses nothing, because the person sees what accep
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from vaultwire.vault.changes.change import Author, Change, Move, Step, Write
+from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, paths_of
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.projected_tree import ProjectedTree
 from vaultwire.vault.changes.rebasing import Overlap, Rebased, rebase
 from vaultwire.vault.changes.undo import in_effect, moves_in
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, JOURNAL_FAILED, STALE_EDIT, VaultError
 from vaultwire.vault.holding import words
-from vaultwire.vault.holding.decisions import Decision, DecisionKind, DecisionLog
-from vaultwire.vault.holding.proposals import Kind, Proposal, ProposalStore
-from vaultwire.vault.holding.visible_proposals import may_be_seen
+from vaultwire.vault.holding.proposals import Decision, DecisionKind, DecisionLog, Kind, Proposal, ProposalStore
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
+
+# Which proposals a run may see if some of the vault is hidden from it: those that concern nothing hidden, now or then.
+#
+# As with changes on record (``changes.journal``), a proposal of which a part is hidden is not there at all.
+
+
+def may_be_seen(files: Files, proposal: Proposal) -> bool:
+    """Tell whether a run may see a proposal. A file outside the vault is not seen."""
+    if proposal.outside:
+        return False
+    try:
+        return all(_may_be_seen(files, step) for step in proposal.steps)
+    except VaultError:  # its bytes cannot be read, so they may be private
+        return False
+
+
+def _may_be_seen(files: Files, step: Step) -> bool:
+    if not all(_sees(files, path) for path in paths_of(step)):
+        return False
+    if not isinstance(step, Write) or not files.hides_private_notes:
+        return True
+    contents = [content for content in (step.old, step.new) if content is not None]
+    return not any(files.is_private(step.path, content.data) for content in contents)
+
+
+def _sees(files: Files, path: VaultPath) -> bool:
+    if lies_in(path, TRASH):
+        return True  # its former path is checked as well
+    if os.path.lexists(files.entry_path(path)):
+        return files.is_taken(path)
+    return files.may_be_seen(path)
+
 
 Divide: TypeAlias = Callable[[Rebased], tuple[Sequence[Step], Sequence[Step]]]
 """Divides steps into those to make now and those that wait on. Raises VaultError if that cannot be."""
@@ -57,12 +89,12 @@ class Holding:
         if not decisions or files is None or not files.hides_some:
             return [True] * len(decisions)
         changes = {change.id for change in self._changes.since(0)}
-        told = []
-        for each in decisions:
-            proposal = None if each.proposal is None else self.proposals.get(each.proposal)
-            is_seen = each.proposal is None or (proposal is not None and may_be_seen(files, proposal))
-            told.append(is_seen and {each.change, each.by} - {None} <= changes)
-        return told
+        may_tell = []
+        for decision in decisions:
+            proposal = None if decision.proposal is None else self.proposals.get(decision.proposal)
+            is_seen = decision.proposal is None or (proposal is not None and may_be_seen(files, proposal))
+            may_tell.append(is_seen and {decision.change, decision.by} - {None} <= changes)
+        return may_tell
 
     def hold(self, kind: Kind, author: Author, steps: Sequence[Step], undoes: tuple[int, ...] = ()) -> Proposal:
         """Add a proposal. Raises VaultError: STALE_EDIT, TOO_MANY_WAITING, and JOURNAL_FAILED if it cannot be kept."""
@@ -251,11 +283,11 @@ def diff_of(proposal: Proposal) -> Write:
 
 def _changed(steps: tuple[Step, ...], edited: Mapping[int, bytes]) -> dict[int, bytes]:
     """Return the bytes that differ from what was proposed. Raises VaultError (INVALID_ARGUMENTS)."""
-    found = {}
+    contents = {}
     for index, data in edited.items():
         step = steps[index] if 0 <= index < len(steps) else None
         if not isinstance(step, Write) or step.new is None:
             raise VaultError(INVALID_ARGUMENTS, f"File {index} of the proposal has no text to edit.", argument="edited")
         if not step.new.is_same(data):
-            found[index] = data
-    return found
+            contents[index] = data
+    return contents

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from vaultwire.markdown.diffs import unified
 from vaultwire.vault.changes.change import Change, FileChange, Step, Write, files_of
 from vaultwire.vault.disk.contents import first_invalid_byte, plain_text
-from vaultwire.vault.holding.decisions import Decision, DecisionKind
-from vaultwire.vault.holding.proposals import Proposal
+from vaultwire.vault.holding.proposals import Decision, DecisionKind, Proposal
 
 _NAMED = 5
 _MOST_DIFF = 2_000

@@ -26,7 +26,7 @@ from vaultwire.vault.value_types import NoteStat, VaultPath
 
 # Part of the cache folder's name. Raise it when the tables change, or what is read from notes: a catalog of another format is
 # never opened or migrated. A new one is built, and the old one is deleted.
-FORMAT = 17
+FORMAT = 18
 
 # The state of a note: the text index has it; it does not have this version yet; it cannot have it, so each search reads
 # the file.
@@ -101,7 +101,7 @@ CREATE TABLE property_counts (name TEXT NOT NULL, kind TEXT NOT NULL, example TE
 CREATE TABLE counts (what TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE tasks (note INTEGER NOT NULL, line INTEGER NOT NULL, mark TEXT NOT NULL, heading TEXT NOT NULL,
-    text TEXT NOT NULL, plain TEXT NOT NULL, is_open INTEGER NOT NULL, PRIMARY KEY (note, line)) WITHOUT ROWID;
+    text TEXT NOT NULL, plain TEXT, is_open INTEGER NOT NULL, PRIMARY KEY (note, line)) WITHOUT ROWID;
 
 CREATE TABLE outlines (note INTEGER PRIMARY KEY, headings TEXT NOT NULL, block_ids TEXT NOT NULL);
 
@@ -126,7 +126,6 @@ INDEXES = {
     "files_attachments": "files (name, size) WHERE NOT is_note AND NOT is_excluded",
     "links_name": "links (name)",
     "tagged_note": "tagged (note)",
-    "tasks_plain": "tasks (is_open, plain)",
     "properties_value": "properties (name, value, written, note)",
 }
 
@@ -138,7 +137,8 @@ INDEXES = {
 # ``done_tasks`` have the lines of a note's tasks, with commas: a list of 180,000 tasks is made of them in 45 ms, of the
 # tasks in 140.
 
-# ``plain`` is a task's text without case and diacritics, as searches compare it: SQLite folds the case of ASCII only.
+# ``plain`` is a task's text without case and diacritics, as searches compare it; NULL where the text is ASCII, of which SQLite
+# knows the case (``catalog_queries.tasks_with``).
 
 # The tables of a note's facts: what was read from it. ``tagged`` has each tag and its parent tags, of notes that are not
 # excluded. ``outlines`` has what links to a part may name, as JSON: level and text of each heading, and the block ids. Callers

@@ -21,7 +21,7 @@ from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index import catalog_queries
 from vaultwire.vault.index.catalog import IN_LIST, NOT_INDEXABLE, Catalog, FileRow
-from vaultwire.vault.index.catalog_queries import from_stored, tasks_of
+from vaultwire.vault.index.catalog_queries import from_stored, tasks_of, tasks_with
 from vaultwire.vault.index.index_folder import IndexParts
 from vaultwire.vault.index.search_plan import FOLDER, HAS_ENCODED, KIND, AllOf, ExactValue, exact_value, make_plan
 from vaultwire.vault.index.text_index import TextIndex
@@ -97,8 +97,9 @@ class KnownNotes:
         required = required_text(asked.part)
         sought = strip_diacritics(fold_case(required.text)) if required else ""
         if sought:
-            tests.append("instr(plain, ?)")
-            values.append(sought)
+            test, of_test = tasks_with(sought)
+            tests.append(test)
+            values += of_test
         of_tasks = f"FROM tasks WHERE {' AND '.join(tests)}"
         if sought and required is asked.part and not (required.match_case or required.full_words):
             return self._answer({note_id for (note_id,) in self._catalog.rows(f"SELECT note {of_tasks}", values)})

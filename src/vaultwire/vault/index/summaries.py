@@ -14,7 +14,7 @@ from vaultwire.markdown.task_fields import first_fields
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import CANVAS_SUFFIX, fold, is_note, stem
 from vaultwire.vault.index.catalog import IN_LIST, KIND, UNREAD, Catalog
-from vaultwire.vault.index.catalog_queries import below, count_notes, from_stored, targets
+from vaultwire.vault.index.catalog_queries import below, count_notes, from_stored, targets, tasks_with
 from vaultwire.vault.index.link_graph import LinkGraph
 from vaultwire.vault.index.search_plan import BODY
 from vaultwire.vault.index.text_index import TextIndex
@@ -137,8 +137,9 @@ def tasks(catalog: Catalog, conditions: TaskFilter, path: VaultPath | None, fold
         values.append(fold(tag))
     for part in (text, strip_diacritics(fold_case(f"#{tag}")) if tag else ""):
         if part:
-            tests.append("instr(tasks.plain, ?)")
-            values.append(part)
+            test, of_test = tasks_with(part)
+            tests.append(test)
+            values += of_test
     if conditions.has_due:
         tests.append(_MAY_HAVE_DATE)
     rows = catalog.rows(

@@ -129,7 +129,7 @@ def _outline(parsed: ParsedNote) -> list[tuple[str, str]]:
     return [(_to_json(headings), _to_json(names))] if headings or names else []
 
 
-def _tasks(parsed: ParsedNote) -> list[tuple[int, str, str, str, str, bool]]:
+def _tasks(parsed: ParsedNote) -> list[tuple[int, str, str, str, str | None, bool]]:
     """Return line, mark, heading above, text and plain text of each task, and whether it is open."""
     rows = []
     headings = iter(parsed.headings)
@@ -137,7 +137,7 @@ def _tasks(parsed: ParsedNote) -> list[tuple[int, str, str, str, str, bool]]:
     for task in parsed.tasks:
         while following is not None and following.line < task.line:
             above, following = following.text, next(headings, None)
-        plain = strip_diacritics(fold_case(task.text))
+        plain = None if task.text.isascii() else strip_diacritics(fold_case(task.text))
         rows.append((task.line, task.mark, above, task.text, plain, not task.mark.strip()))
     return rows
 

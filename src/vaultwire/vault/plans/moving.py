@@ -16,7 +16,7 @@ from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.inline import linkpath_written
 from vaultwire.markdown.link_spans import Kind, LinkSpan, NewLink
 from vaultwire.vault.changes.change import Move, Write
-from vaultwire.vault.changes.move_paths import MovePaths
+from vaultwire.vault.changes.projected_tree import MovePaths
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import (
     NOTE_SUFFIX,

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.vault.disk.paths import IGNORE_FILE, compose
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.search.terms import (
@@ -81,7 +82,7 @@ def compile_rule(line: str) -> GitignoreRule | None:
 
 _ANYWHERE: Final = re.compile(r"\*\*+/")
 _ANY: Final = r"[\s\S]"
-_SET: Final = re.compile(r"\[([!^]?+)(\]?+(?:\\.|[^\]\\])*+)\]", re.DOTALL)
+_SET: Final = compile_pattern(r"\[([!^]?+)(\]?+(?:\\.|[^\]\\])*+)\]", re.DOTALL)
 _MEMBER: Final = re.compile(r"\\?(.)(?:-(?!\Z)\\?(.))?", re.DOTALL)
 
 

@@ -46,7 +46,7 @@ from vaultwire.vault.vault import Vault
 
 class Quirks(NamedTuple):
     """Where a client differs: it counts lines from 1, needs lines in every mention, wants no quotes around paths, or
-    compares diagnostics (``editors.diagnostics``). ``name`` is for people.
+    compares diagnostics (``Diagnostics``). ``name`` is for people.
     """
 
     name: str = "an assistant"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from vaultwire.editor import TOOL, Selection
 from vaultwire.protocol import jsonrpc
-from vaultwire.server.editors.methods import COMPANION_TOOLS, argument, name_argument
+from vaultwire.server.editor_methods import COMPANION_TOOLS, argument, name_argument
 from vaultwire.server.mcp_endpoint import Stream
 from vaultwire.server.results import Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.session import Session
-    from vaultwire.server.editors.methods import Bridge
+    from vaultwire.server.editor_methods import Bridge
     from vaultwire.server.results import Answer, FrameSink
 
 # Clients show their model 10 files and 16,384 characters of a selection. With one more they say that it was cut.
