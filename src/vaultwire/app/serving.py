@@ -51,7 +51,9 @@ if TYPE_CHECKING:
         desk: bool
 
 
-_PUBLIC_URL = re.compile(r"(?:(?P<tls>https)|http)://(?P<name>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::[0-9]{1,5})?")
+_PUBLIC_URL = re.compile(
+    r"(?:(?P<tls>https)|http)://(?P<name>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(?P<port>[0-9]{1,5}))?"
+)
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 _HERE = ("localhost", "127.0.0.1")
 
@@ -127,17 +129,27 @@ def make_network_config(config: Config, **options: Any) -> NetworkConfig:
     return network._replace(allow_origin=tuple(map(str.lower, network.allow_origin)))  # as browsers spell them
 
 
+def read_public_url(url: str) -> tuple[str, str]:
+    """Return the URL of a server for everybody, and the name in it. Raises ConfigError."""
+    url = url.removesuffix("/")
+    parts = _PUBLIC_URL.fullmatch(url)
+    if (
+        parts is None
+        or not (parts["tls"] or parts["name"] in _HERE)
+        or int(parts["port"] or 1) not in range(1, MAX_PORT + 1)
+    ):
+        right = "the URL of this server for everybody, such as https://notes.example.org, with nothing behind the name"
+        raise ConfigError(f"--public-url takes {right}, got {url!r}")
+    return url, parts["name"]
+
+
 def _at_public_url(
     config: Config, network: NetworkConfig, url: str, hosts: tuple[str, ...], *, has_connectors: bool
 ) -> NetworkConfig:
     """Return the settings with the URL under which everybody reaches the server. Raises ConfigError."""
     from vaultwire.app.engine import load_policy  # noqa: PLC0415 - only where it is asked for
 
-    url = url.removesuffix("/")
-    parts = _PUBLIC_URL.fullmatch(url)
-    if parts is None or not (parts["tls"] or parts["name"] in _HERE):
-        right = "the URL of this server for everybody, such as https://notes.example.org, with nothing behind the name"
-        raise ConfigError(f"--public-url takes {right}, got {url!r}")
+    url, own_name = read_public_url(url)
     if network.oauth is not None:
         raise ConfigError("--public-url and --oauth-issuer exclude each other: tokens come from here or from elsewhere")
     for name in hosts:
@@ -152,7 +164,7 @@ def _at_public_url(
     public = PublicServer(url, sign_in_folder(config.state), tuple(notes), hosts, has_connectors)
     # A page of sign-in sends its form from here, whatever name a proxy in between puts into Host.
     origins = (*network.allow_origin, url)
-    return network._replace(public=public, allow_host=(*network.allow_host, parts["name"]), allow_origin=origins)
+    return network._replace(public=public, allow_host=(*network.allow_host, own_name), allow_origin=origins)
 
 
 class Served(Protocol):
@@ -387,8 +399,6 @@ def _make_sign_in(public: PublicServer | None, observer: guard.Observer, *, may_
     try:
         store = Store(public.folder)
         store.set_url(public.url)
-        if public.url.startswith("https:") and ":" in public.url.removeprefix("https:"):
-            observer.tell("claude.ai calls no other port than 443, and --public-url has another one")
         if not store.people():
             observer.tell("nobody can sign in yet. To add yourself: vaultwire people add NAME")
         if public.has_connectors and all(grant.person for grant in store.grants()):

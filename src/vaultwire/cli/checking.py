@@ -21,6 +21,7 @@ from vaultwire.cli.calling import for_person
 from vaultwire.cli.command import CHECK_CODES, NOTES, SETTING_UP, command
 from vaultwire.cli.demo import ServerEndedError, StdioClient
 from vaultwire.cli.notes import fix
+from vaultwire.cli.remote import check_public_url
 from vaultwire.cli.terminal import ProgressLine, complain, say, say_data, say_styled
 from vaultwire.config import VAULT_VARIABLE, Config, ConfigError, make_config
 from vaultwire.installation import extras, has_extra, how_to_add, installation, running_command
@@ -185,6 +186,11 @@ _CONTRACT_MILLISECONDS = 100  # "initialize response: <100ms"
 
 def _add_doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument(
+        "--public-url",
+        metavar="URL",
+        help="check only how clients reach the server at this URL (see vaultwire serve --public-url)",
+    )
     group = parser.add_argument_group("vault")
     run_options.add_vault(group)
     run_options.add_policy(group)
@@ -195,14 +201,21 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
     SETTING_UP,
     "check this computer, a vault and the start-up time",
     "vaultwire doctor --vault ~/Notes",
+    "vaultwire doctor --public-url https://notes.example.org",
     options=_add_doctor,
     codes=CHECK_CODES,
 )
 def doctor(options: argparse.Namespace) -> int:
     """Print a report for each vault; return 1 if something is wrong, else 0. Raises ConfigError.
 
-    Without a vault, the report is of this computer alone.
+    Without a vault, the report is of this computer alone, and with a public URL of that alone.
     """
+    if options.public_url is not None:
+        from vaultwire.app.serving import read_public_url  # noqa: PLC0415 - loads all transports
+
+        if options.vault is not None or options.policy is not None:
+            raise ConfigError("--public-url checks an address, and --vault a vault: give one of them")
+        return check_public_url(read_public_url(options.public_url)[0], as_json=options.json)
     if options.vault is None and not os.environ.get(VAULT_VARIABLE):
         environment = _environment()
         if options.json:

@@ -1,18 +1,23 @@
-"""People who sign in from elsewhere, and what they allowed: ``people`` and ``grants``."""
+"""People who sign in from elsewhere, what they allowed (``people``, ``grants``), and whether they can reach the server."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import threading
 import time
 from contextlib import closing
 
 from vaultwire.cli.command import SETTING_UP, command
-from vaultwire.cli.terminal import complain, say
+from vaultwire.cli.terminal import complain, say, say_data, say_styled
 from vaultwire.config import ConfigError, sign_in_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vaultwire.remote.checks import Finding
     from vaultwire.remote.store import Store
 
 
@@ -147,3 +152,55 @@ def _open_store() -> Store:
 
 def _day(seconds: int) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(seconds))
+
+
+# ---------------------------------------------------------------------- how the server is reached
+
+_STYLES = {"wrong": "31", "unsure": "33"}
+
+
+def check_beside(url: str) -> None:
+    """Print how a public URL is reached, once that is known. On the event loop of the server, which goes on meanwhile."""
+    import asyncio  # noqa: PLC0415 - here and below: not for every command
+
+    from vaultwire.remote import checks  # noqa: PLC0415
+    from vaultwire.transports import call_on_loop  # noqa: PLC0415
+
+    loop = asyncio.get_running_loop()
+
+    def run() -> None:
+        call_on_loop(loop, _say_findings, url, checks.check_public_url(url))
+
+    # A daemon: waiting for a far computer must not hold up the end. All that it needs is imported.
+    threading.Thread(target=run, daemon=True, name="vaultwire-public-url").start()
+
+
+def check_public_url(url: str, *, as_json: bool) -> int:
+    """Print how a public URL is reached; return 1 if a rule is not kept, else 0."""
+    from vaultwire.remote import checks  # noqa: PLC0415
+
+    findings = checks.check_public_url(url)
+    if as_json:
+        healthy = not _has_wrong(findings)
+        rules = [finding._asdict() for finding in findings]
+        say_data(json.dumps({"healthy": healthy, "public_url": url, "rules": rules}, indent=2, ensure_ascii=False))
+    else:
+        _say_findings(url, findings)
+    return 1 if _has_wrong(findings) else 0
+
+
+def _has_wrong(findings: Sequence[Finding]) -> bool:
+    return any(finding.state == "wrong" for finding in findings)
+
+
+def _say_findings(url: str, findings: Sequence[Finding]) -> None:
+    say(f"How {url} is reached, as far as it shows from here:")
+    for finding in findings:
+        style = _STYLES.get(finding.state, "")
+        say_styled((f"  {finding.state:<12}", style), (f"{finding.rule:<12}", ""), (finding.found, style))
+        if style:
+            say(f"{'':<26}Right would be: {finding.right}. See {finding.help}")
+    closing = (
+        "Something is wrong, so clients may not connect" if _has_wrong(findings) else "What shows from here is right"
+    )
+    say(f"{closing}. A rule against bots or a firewall that refuses the services does not show from here.", flush=True)

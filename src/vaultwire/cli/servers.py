@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from vaultwire import app, distribution, installation
 from vaultwire.cli import editors, run_options, serve_stdio
 from vaultwire.cli.command import HISTORY, SERVERS, command
+from vaultwire.cli.remote import check_beside
 from vaultwire.cli.terminal import complain, say, say_data
 from vaultwire.config import (
     CACHE_VARIABLE,
@@ -161,6 +162,7 @@ def serve(options: argparse.Namespace) -> int:
         say(f"vaultwire serves {', '.join(config.vault_options)}{hint} at {url}/mcp", flush=True)
         if network.public is not None:
             say(f"People who sign in reach it at {network.public.url}/mcp (docs/remote.md)", flush=True)
+            check_beside(network.public.url)
 
     if options.log_file is not None:
         _log_to(options.log_file)
