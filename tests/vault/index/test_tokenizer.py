@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from vaultwire.vault.index.words import has_endless_piece, words_of
+from vaultwire.vault.index import words
+from vaultwire.vault.index.words import (
+    NgramFilter,
+    distinct_words,
+    folded_parts,
+    folded_words,
+    has_endless_piece,
+    spaced_words,
+    words_of,
+)
 from vaultwire.vault.search.terms import fold_case
 
 CUTS = [
@@ -29,9 +40,25 @@ CUTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "words"), CUTS, ids=range(len(CUTS)))
-def test_text_is_cut_into_words_and_breaks(text: str, words: list[str]) -> None:
-    assert words_of(fold_case(text)) == words
+@pytest.mark.parametrize(("text", "cut"), CUTS, ids=range(len(CUTS)))
+def test_text_is_cut_into_words_and_breaks(text: str, cut: list[str]) -> None:
+    assert words_of(fold_case(text)) == cut
+
+
+PIECES = st.sampled_from([*"aBQ1_ \n\t.|-é日\u0301\u3000–😀", *(text for text, _ in CUTS[:-1])])  # noqa: RUF001
+
+
+@given(st.lists(PIECES, max_size=40).map("".join))
+def test_a_long_text_is_cut_in_parts_as_it_is_whole(text: str) -> None:
+    """The parts are of 65,536 characters; here of four."""
+    whole = spaced_words(fold_case(text))
+    ngrams = NgramFilter("a 1 ab pp app 日")
+    absent = ngrams.absent(whole)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "_PART", 4)
+        assert folded_words(text) == whole
+        assert distinct_words(whole) == set().union(*map(distinct_words, folded_parts(text))) == set(whole.split())
+        assert ngrams.absent(whole) == absent
 
 
 def test_no_word_of_a_text_without_endless_pieces_is_too_long_for_a_text_index() -> None:

@@ -15,7 +15,7 @@ from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.index.catalog import FORMAT, INDEXED, UNREAD, Catalog
 from vaultwire.vault.index.search_plan import BODY, FILE, NAME, PATH, MatchAll, Vocabularies
 from vaultwire.vault.index.text_index import BrokenTextIndexError, TextDocument, TextIndex
-from vaultwire.vault.index.words import NgramFilter, Vocabulary, stored_form
+from vaultwire.vault.index.words import NgramFilter, Vocabulary, distinct_words, stored_form
 
 # Stores the vocabularies of one vault and its n-gram filter in the catalog, and loads them into memory.
 
@@ -78,7 +78,7 @@ class VocabularyStore:
     def add(self, document: TextDocument) -> None:
         """Add a note's words."""
         for of_paths, fields in enumerate(VOCABULARY_FIELDS):
-            words = {word for field in fields for word in document.words[field].split()}
+            words = set[str]().union(*(distinct_words(document.words[field]) for field in fields))
             with self._lock:
                 self._new[bool(of_paths)] |= self.vocabularies[of_paths].add(words)
 

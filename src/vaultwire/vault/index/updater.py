@@ -47,10 +47,12 @@ from vaultwire.vault.index.search_plan import BODY, MatchAll
 from vaultwire.vault.index.text_index import Fields, NoteFacts, TextDocument, give_back_memory, to_fields
 from vaultwire.vault.index.words import (
     NgramFilter,
+    folded_parts,
     folded_words,
     has_endless_piece,
     has_too_many_words,
     without_encoded,
+    word_parts,
 )
 from vaultwire.vault.links.faults import may_have_faults
 from vaultwire.vault.links.link_resolver import link_name
@@ -145,7 +147,7 @@ def _tasks(parsed: ParsedNote) -> list[tuple[int, str, str, str, str | None, boo
 # Clocks of file systems tick every 4 ms (ext4) to 2 s (FAT). A file that is read so soon after its last change may change
 # again without a new time.
 _RACY_NS = 2_000_000_000
-# A shorter note cannot have too many words, so they need not be counted.
+# A shorter text cannot have too many words, so they need not be counted.
 _LONG = 400_000
 _NOT_INDEXED = "cannot be indexed ({}): its text is searched, its links, tags and properties are not known"
 
@@ -204,7 +206,8 @@ def read_fields(files: Files, path: VaultPath, facts: NoteFacts, ngrams: NgramFi
         fields = to_fields(path, text, facts, ngrams)
     except Exception:  # noqa: BLE001 - as above; the next check of the file says so in the catalog
         return None
-    return None if has_too_many_words(fields[0][BODY]) else fields
+    words = fields[0][BODY]
+    return None if len(words) > _LONG and has_too_many_words(word_parts(words)) else fields
 
 
 def unreadable(stat: NoteStat, problem: str, *, is_excluded: bool) -> Record:
@@ -222,7 +225,7 @@ def _parsed(record: Record, text: str) -> Record:
     parsed = parse_searchable(record.stat.path, text)
     is_indexable = not (
         _has_endless_piece(text, (*parsed.tags, *parsed.frontmatter.values))
-        or (len(text) > _LONG and has_too_many_words(folded_words(without_encoded(text))))
+        or (len(text) > _LONG and has_too_many_words(folded_parts(without_encoded(text))))
     )
     return record._replace(
         state=PENDING if is_indexable else NOT_INDEXABLE,

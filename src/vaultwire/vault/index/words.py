@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Self
 
 from vaultwire.markdown.patterns import compile_pattern
@@ -36,8 +36,11 @@ _MAX_PIECE = 5_000
 # The vocabulary takes at most so many words of one note, because all of them are in memory. The largest note known has
 # 30,000; a dump of numbers has a million.
 _MOST_WORDS = 200_000
-# Characters that are cut into words at a time when words are counted.
-_PART = 1 << 18
+# Characters that are cut into words at a time: a list of all words of a note of 10 MB takes 400 MB.
+_PART = 1 << 16
+# Before a word in ASCII that follows no word: nothing before it changes the words from there on.
+_WORD_BEGINS = re.compile(r"(?<=[\x00-/:-@[-^`{-\x7f])[A-Za-z0-9]")
+_SPACE = re.compile(" ")
 
 # Folded text has no capital letters of ASCII, so these stand for other characters in the code of a break: three spaces, the
 # character with which all breaks begin, any character that is no ASCII punctuation, by its number, and what was left out of a
@@ -128,9 +131,28 @@ def _prepared(folded: str) -> str:
     return text.replace(f"{_EDGE} ", f"{_EDGE}{space}").replace(f" {_EDGE}", f"{space}{_EDGE}")
 
 
+def folded_parts(text: str) -> Iterator[str]:
+    """Yield the words and breaks of a text, folded, separated by spaces, in parts that follow on each other."""
+    return (spaced_words(fold_case(part)) for part in _parts(text, _WORD_BEGINS))
+
+
 def folded_words(text: str) -> str:
-    """Return the words and breaks of a text, folded, separated by spaces."""
-    return spaced_words(fold_case(text))
+    """Return these parts as one."""
+    return "".join(folded_parts(text))
+
+
+def word_parts(words: str) -> Iterator[str]:
+    """Yield words that are separated by spaces in parts."""
+    return _parts(words, _SPACE)
+
+
+def _parts(text: str, boundary: re.Pattern[str]) -> Iterator[str]:
+    """Yield a text in parts, each but the first from a boundary on."""
+    start = 0
+    while len(text) - start > _PART and (found := boundary.search(text, start + _PART)):
+        yield text[start : found.start()]
+        start = found.start()
+    yield text[start:]
 
 
 def words_of(folded: str) -> list[str]:
@@ -153,14 +175,20 @@ def code_of(word: str) -> str:
     return word.removeprefix(_BREAK)
 
 
-def has_too_many_words(words: str) -> bool:
-    """Tell whether one note has too many different words for the index. ``words``: separated by spaces."""
-    if len(words) <= 2 * _MOST_WORDS:
-        return False
-    seen: set[str] = set()
-    for start in range(0, len(words), _PART):
-        seen.update(words[start : start + _PART].split(" "))
-        if len(seen) > _MOST_WORDS:
+def distinct_words(words: str) -> set[str]:
+    """Return the different words of a text. ``words``: separated by spaces."""
+    distinct: set[str] = set()
+    for part in word_parts(words):
+        distinct.update(part.split())
+    return distinct
+
+
+def has_too_many_words(parts: Iterable[str]) -> bool:
+    """Tell whether one note has too many different words for the index. ``parts``: its words, separated by spaces."""
+    distinct: set[str] = set()
+    for part in parts:
+        distinct.update(part.split())
+        if len(distinct) > _MOST_WORDS:
             return True
     return False
 
@@ -315,9 +343,12 @@ class NgramFilter:
 
     def absent(self, words: str) -> list[str]:
         """Return the common n-grams that no word contains. ``words``: separated by spaces."""
-        absent = [ngram for ngram in self._others if ngram not in words]
-        pairs = _pairs_of(words)
-        return absent + [ngram for ngram, pair in self._pairs.items() if pair not in pairs]
+        others, absent = self._others, self._pairs
+        for part in word_parts(words):
+            others = [ngram for ngram in others if ngram not in part]
+            pairs = _pairs_of(part)
+            absent = {ngram: pair for ngram, pair in absent.items() if pair not in pairs}
+        return [*others, *absent]
 
     def present(self, words: str) -> list[str]:
         """Return the common n-grams that a word contains."""
