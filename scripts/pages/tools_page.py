@@ -24,9 +24,10 @@ tool from a real call, so neither is out of date: `make check` tests it.
 - [All others, by subject](#all-others-by-subject): {others} tools. They can be called by their names, or with `more_tools`.
 
 `--tools core` lists only {core}.
-`--tools all` lists every tool. `search` and `fetch` are what ChatGPT's deep research asks for: its clients are listed them too,
-others with `--profile chatgpt`, and `more_tools` has neither. [Configuration](configuration.md) has all options, [policy.md](policy.md) says how to allow and
-deny single tools, and [the error codes](configuration.md#error-codes) say what to do when a call fails.
+`--tools all` lists every tool. `search` and `fetch` are what ChatGPT's deep research asks for: its clients are listed them
+too, others with `--profile chatgpt`, and `more_tools` has neither. [Configuration](configuration.md) has all options,
+[policy.md](policy.md) says how to allow and deny single tools, and [the error codes](configuration.md#error-codes) say what to
+do when a call fails.
 [comparison.md](comparison.md) compares vaultwire with other servers.
 
 ## How to read this page

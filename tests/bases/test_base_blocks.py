@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultwire.bases.base_blocks import Block, BlockError, base_blocks, edit_block, edit_blocks
+from vaultwire.bases.base_blocks import Block, BlockError, base_blocks, edit_block, edit_blocks, may_hold_queries
 from vaultwire.markdown.edits import to_plain
 
 
@@ -86,3 +86,11 @@ def test_lines_that_stay_are_kept_to_the_byte(blocks: list[tuple[str, str, list[
     changed = [row for row, line in enumerate(after) if line.endswith("new: 1")]
     assert len(changed) == 1
     assert [*after[: changed[0]], *after[changed[0] + 1 :]] == note.split("\n")
+
+
+@pytest.mark.parametrize("marks", ["`", "`~", "~~~a"])
+def test_a_long_text_of_marks_is_looked_through_once(marks: str) -> None:
+    """Looked through from each of its marks, it would take an hour."""
+    text = marks * 1_000_000
+    assert not may_hold_queries(text)
+    assert may_hold_queries(f"{text}\n- ```base\n")

@@ -74,6 +74,7 @@ ONLY = {
     # app/editors.py: what goes on beside the editors' sockets: following the app, telling news.
     # transports/oauth.py: the fetching of an issuer's keys, which must hold up neither the event loop nor the end.
     # remote/clients.py: the fetching of a client's document, likewise.
+    # cli/remote.py: asking our own public address, which may take long, while the server starts.
     # vault/index/freshness.py: building the text index while the vault is watched.
     "threading.Thread": (
         "server/dispatcher.py",
@@ -81,6 +82,7 @@ ONLY = {
         "app/serving.py",
         "server/vaults.py",
         "app/editors.py",
+        "cli/remote.py",
         "remote/clients.py",
         "transports/oauth.py",
         "transports/relay/upstream.py",
