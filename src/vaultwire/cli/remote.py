@@ -85,7 +85,7 @@ def _add_grants(parser: argparse.ArgumentParser) -> None:
     revoked.add_argument("grant", help="id of a grant as list shows it, name of a person or client, or all")
     made = actions.add_parser(
         "connector",
-        help="make a connector address and show it once: whoever has it needs no sign-in (serve --connector)",
+        help="make a connector address and show it once: a client that has it needs no sign-in (serve --connector)",
     )
     made.add_argument("--write", action="store_true", help="it may change notes, too")
 
@@ -130,7 +130,7 @@ def _make_connector(store: Store, *, writes: bool) -> int:
     secret = store.new_connector("connector", writes=writes)
     what = "read and change" if writes else "read"
     say(
-        f"Whoever has this address may {what} the notes. It is shown only once; only its hash is stored:",
+        f"Everybody who has this address may {what} the notes. It is shown only once; only its hash is stored:",
         to_stderr=True,
     )
     say(f"{url}/c/{secret}/mcp")

@@ -222,7 +222,7 @@ def _place(address: str) -> str:
 # Where desks of this person run, and where the last one ran: files in the state folder, and a lock for each that runs.
 #
 # The lock says whether the server still runs: another program may have its port and its process number by then. The file tells
-# no secret; a link is made by whoever can write to the folder (``access.new_code``). On Windows, too.
+# no secret; only a program that can write to the folder makes a link (``access.new_code``). On Windows, too.
 
 _PREFIX, _SERVER_SUFFIX, _LOCK = "server-", ".json", ".lock"
 _MAX_PORT = 65535

@@ -273,6 +273,6 @@ def _in_lines(text: str, start: int, end: int, value: str, *, is_folded: bool) -
 
 
 def _indent(lines: list[str]) -> int:
-    """Return how far the first line that is not blank is indented; of blank ones, how long the longest is."""
-    blank = max((len(line) for line in lines if "\t" not in line), default=0)
-    return next((len(line) - len(line.lstrip(" ")) for line in lines if line.strip(" \t")), blank)
+    """Return how far the first line with a text is indented; if there is none, how long the longest empty one is."""
+    longest = max((len(line) for line in lines if "\t" not in line), default=0)
+    return next((len(line) - len(line.lstrip(" ")) for line in lines if line.strip(" \t")), longest)

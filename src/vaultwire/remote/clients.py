@@ -149,7 +149,7 @@ class Clients:
         host = _document_host(id_)
         if not self.knows(host):
             raise ClientRefused(
-                f"this server does not know {host}. Whoever runs it can allow that: vaultwire serve --client-host {host}"
+                f"this server does not know {host}. The person who runs it can allow that: vaultwire serve --client-host {host}"
             )
         until, client = self._documents.get(id_, (0.0, ""))
         if self._now() >= until:

@@ -13,7 +13,7 @@ import argon2
 from vaultwire.remote.store import Person, Store
 
 MIN_CHARACTERS = 12
-# Nobody types more; hashing more would be work for whoever asks.
+# Nobody types more; hashing more would let anybody make work.
 _MAX_CHARACTERS = 200
 # It stands in policies, in the journal and before "through"; "#" and ":" have a meaning there.
 _NAME = re.compile(r"[^\W_][\w .'-]{0,39}")

@@ -1,7 +1,7 @@
 """Proposals and decisions of one vault together, and the way from an accepted proposal to a change.
 
 Each decision is made under the vault's lock, written to ``proposals`` and added to ``decisions`` here, with what the agent is
-told (``words``): whoever calls ``accept`` or ``refuse`` adds nothing. An accepted proposal is executed first and decided
+told (``words``): callers of ``accept`` and ``refuse`` add nothing. An accepted proposal is executed first and decided
 then. A process that is killed between the two leaves a change in the journal with the proposal's number: the next look finds
 it as accepted. The journal may remove that change 90 days later, when a later change begins. If nobody looked for so long,
 the proposal waits again; that loses nothing, because the person sees what accepting it does to the notes as they are.
