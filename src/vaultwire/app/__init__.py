@@ -76,7 +76,7 @@ def run_serve(
     from vaultwire.app.serving import NetworkServer, serve_all  # noqa: PLC0415
     from vaultwire.transports.http_server import Limits  # noqa: PLC0415
 
-    handlers = make_handlers(config)
+    handlers = make_handlers(config, network)
     editors: Sequence[EditorServer] = ()
     if on_editor is not None:
         from vaultwire.app.editors import open_editors  # noqa: PLC0415 - only where it is asked for
@@ -110,7 +110,7 @@ def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions
     for_network = {name: given.pop(name) for name in given.keys() & APP_SETTINGS}
     config = make_config(vault, **given)
     network = make_network_config(config, **for_network)
-    handlers = make_handlers(config)
+    handlers = make_handlers(config, network)
     observer = guard.Observer(log_json=network.log_json, metrics=network.metrics)
     address = Address(listening.local_names(*network.allow_host), any_address=False, is_local=True, url=None)
     desk = None
@@ -148,8 +148,8 @@ def session_maker(config: Config, handlers: Handlers) -> Callable[[Revision | No
     return lambda revision: Session(identity, handlers.methods, dialect, revision)
 
 
-def make_handlers(config: Config) -> Handlers:
-    """Return the methods of this run, over its tools and vaults."""
+def make_handlers(config: Config, network: NetworkConfig | None = None) -> Handlers:
+    """Return the methods of this run, over its tools and vaults; ``network`` for a run that is served there."""
     loaded = load_policy(config)
     policy = make_policy(config, loaded)
     selection = _selection(config, policy)
@@ -160,7 +160,8 @@ def make_handlers(config: Config) -> Handlers:
         # A contract has its own words for what these do.
         return [each for each in declared if not (is_contract and each["listed"] in PROFILES)]
 
-    toolset = Toolset(descriptions, tool_loader(config, policy))
+    public_url = "" if network is None or network.public is None else network.public.url
+    toolset = Toolset(descriptions, tool_loader(config, policy, public_url))
     openers: dict[str, Callable[[], Vault]] = {
         name: partial(open_vault, config.for_vault(name), [other for other in config.vaults if other != name], loaded)
         for name in config.vaults

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from vaultwire.config import Config, ConfigError, keys_folder, sign_in_folder
 from vaultwire.desk.access import Announcement
 from vaultwire.desk.http_endpoint import PATH as DESK_PATH
+from vaultwire.protocol.events import Peer
 from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, listening, rest, streamable_http
 from vaultwire.transports.listening import MAX_PORT
@@ -20,6 +21,7 @@ from vaultwire.trust.keys import Keys
 from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
 from vaultwire.trust.tokens import Tokens, Trusted
 from vaultwire.vault.caller import MEMORY_BUDGET
+from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 
 if TYPE_CHECKING:
     from vaultwire.config import Options
@@ -255,7 +257,7 @@ class HttpApp:
         )
         self._mcp = streamable_http.StreamableHttp(self._workers, new_session, guard.KEY_NAME)
         self._protected = _make_protected(network.oauth, address, observer)
-        self._sign_in = _make_sign_in(network.public, observer, may_write=not handlers.read_only)
+        self._sign_in = _make_sign_in(network.public, observer, handlers)
         issuer = self._sign_in or self._protected
         rules = guard.Rules(
             names=address.names,
@@ -379,7 +381,7 @@ def _make_protected(oauth: Trusted | None, address: Address, observer: guard.Obs
     return Protected(Tokens(oauth.issuer, oauth.audience or resource, oauth.scopes), resource, observer.tell)
 
 
-def _make_sign_in(public: PublicServer | None, observer: guard.Observer, *, may_write: bool) -> SignIn | None:
+def _make_sign_in(public: PublicServer | None, observer: guard.Observer, handlers: Handlers) -> SignIn | None:
     """Return what lets people sign in, None if nobody is to. Raises ConfigError."""
     if public is None:
         return None
@@ -406,15 +408,30 @@ def _make_sign_in(public: PublicServer | None, observer: guard.Observer, *, may_
         clients = Clients(store.key(), public.hosts)
     except (OSError, sqlite3.Error) as error:
         raise ConfigError(f"cannot use the folder of people and grants, {public.folder}: {error}") from None
-    return SignIn(
+    sign_in = SignIn(
         store,
         clients,
         public.url,
         public.notes,
         observer.tell,
-        may_write=may_write,
+        may_write=not handlers.read_only,
         has_connectors=public.has_connectors,
     )
+    sign_in.show_notes(partial(_read_for_page, handlers))
+    return sign_in
+
+
+def _read_for_page(handlers: Handlers, person: str, vault: str, path: str) -> dict[str, Any]:
+    """Return a note for its page: what a client of the person's name may read in this run. Raises VaultError."""
+    from vaultwire.review.glance.glance import Glance  # noqa: PLC0415 - most runs show no page
+
+    vaults = handlers.vaults
+    name = vaults.name(vault if vaults.are_several else vaults.names[0])
+    notes = vaults.get(name)
+    may_read = any(tool["name"] == "read_notes" for tool in handlers.offered(Peer(person)))
+    if notes.name != vault or not may_read:
+        raise VaultError(FILE_NOT_FOUND, "There is no such note.", path=path)
+    return Glance(notes).note(path)
 
 
 # ``serve``: the ASGI app of a run on our own HTTP server, at an address of this computer.

@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from vaultwire.remote import people
 from vaultwire.remote.clients import Client, ClientRefused, Clients, host_of
+from vaultwire.remote.note_pages import NotePages, Read
 from vaultwire.remote.pages import HOLD_DAYS, Asked, consent_page, headers_of_page, message_page, sign_in_page
 from vaultwire.remote.people import Attempts
 from vaultwire.remote.store import ACCESS, ACCESS_SECONDS, BROWSER_SECONDS, CONNECTOR, Grant, Pair, Replayed, Store
@@ -135,6 +136,11 @@ class SignIn:
         self._hashing = asyncio.Semaphore(_MAX_HASHES)
         self._waiting = 0
         self._is_closed = False
+        self._note_pages: NotePages | None = None
+
+    def show_notes(self, read: Read) -> None:
+        """Serve pages of notes, too, which ``read`` reads."""
+        self._note_pages = NotePages(self._store, self._url, self._sign_in, read, self._tell)
 
     def close(self) -> None:
         """Close the store."""
@@ -157,6 +163,7 @@ class SignIn:
                 )
                 for name, answer in forms
             ),
+            *([] if self._note_pages is None else [self._note_pages.door()]),
         ]
 
     # ------------------------------------------------------------------ tokens at the other doors
