@@ -203,7 +203,7 @@ workflows: $(VENV)/workflows/.installed
 	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.github-issue-forms \
 		$(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
-	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.compose-spec packaging/container/compose.yaml
+	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.compose-spec packaging/container/compose*.yaml
 	$(VENV)/workflows/bin/zizmor --offline --quiet .github
 
 $(VENV)/workflows/.installed: $(VENV)/bin/python requirements/workflows.txt
