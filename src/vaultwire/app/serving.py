@@ -258,6 +258,8 @@ class HttpApp:
         self._mcp = streamable_http.StreamableHttp(self._workers, new_session, guard.KEY_NAME)
         self._protected = _make_protected(network.oauth, address, observer)
         self._sign_in = _make_sign_in(network.public, observer, handlers)
+        if desk is not None and self._sign_in is not None:
+            desk.show_grants(self._sign_in)
         issuer = self._sign_in or self._protected
         rules = guard.Rules(
             names=address.names,

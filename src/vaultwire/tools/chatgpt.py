@@ -74,7 +74,9 @@ def make_search(page_of: PageOf) -> AnyTool:
         Args:
             query: What to look for: words or a question, in Obsidian's search syntax if you know it.
         """
-        answer = search_notes(vault, progress, query=query, limit=_RESULTS, max_tokens=_MOST_TOKENS).data
+        answer = search_notes(
+            vault, progress, query=query, limit=_RESULTS, max_tokens=_MOST_TOKENS, attachments=False
+        ).data
         paths = [note["path"] for note in [*answer["notes"], *answer.get("partial_matches", ())]]
         results = [SearchResult(id=path, title=stem(path), url=page_of(vault.name, path)) for path in paths]
         return _answer(SearchResults(results=results))
