@@ -20,8 +20,10 @@ from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
+from vaultwire import __version__
 from vaultwire.remote import people
 from vaultwire.remote.clients import Client, ClientRefused, Clients, host_of
+from vaultwire.remote.note_pages import NotePages, Read
 from vaultwire.remote.pages import HOLD_DAYS, Asked, consent_page, headers_of_page, message_page, sign_in_page
 from vaultwire.remote.people import Attempts
 from vaultwire.remote.store import (
@@ -73,6 +75,12 @@ _FOR_PAGES = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
     (b"access-control-allow-headers", b"authorization, content-type, mcp-protocol-version"),
+)
+
+# Before it connects, a client can read there where to (SEP-2127); some look at the second place only.
+_CARDS = (
+    ("/mcp/server-card", b"application/mcp-server-card+json"),
+    ("/.well-known/mcp/server-card.json", b"application/json"),
 )
 
 
@@ -153,11 +161,17 @@ class SignIn:
                 "authorization_response_iss_parameter_supported": True,
             }
         ).encode()
+        self._card = _to_json(_card_of(url))
         self._tickets: dict[bytes, tuple[str, bytes, float]] = {}
         self._attempts = Attempts()
         self._hashing = asyncio.Semaphore(_MAX_HASHES)
         self._waiting = 0
         self._is_closed = False
+        self._note_pages: NotePages | None = None
+
+    def show_notes(self, read: Read) -> None:
+        """Serve pages of notes, too, which ``read`` reads."""
+        self._note_pages = NotePages(self._store, self._url, self._sign_in, read, self._tell)
 
     def close(self) -> None:
         """Close the store."""
@@ -171,6 +185,10 @@ class SignIn:
         return [
             guard.Door("oauth", self._page.path, self._page.show, 0, False, guard.READING),
             guard.Door("oauth", place, partial(self._show_metadata, place), 0, False, guard.READING),
+            *(
+                guard.Door("card", place, partial(self._show_card, place, kind), 0, False, guard.READING)
+                for place, kind in _CARDS
+            ),
             guard.Door("authorize", "/authorize", self._authorize, _MAX_BODY_BYTES, False, guard.READING),
             # Where a connector address has led nowhere: a 401 would have the client sign in instead.
             guard.Door("", "/c", guard.answer_nothing, sys.maxsize, needs_key=False),
@@ -180,6 +198,7 @@ class SignIn:
                 )
                 for name, answer in forms
             ),
+            *([] if self._note_pages is None else [self._note_pages.door()]),
         ]
 
     # ------------------------------------------------------------------ tokens at the other doors
@@ -260,6 +279,16 @@ class SignIn:
             await guard.answer_nothing(scope, receive, send)
         headers = [(b"access-control-allow-origin", b"*"), (b"content-type", b"application/json")]
         await send_page(scope, send, self._metadata, *headers)
+
+    async def _show_card(self, place: str, kind: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] != place:
+            await guard.answer_nothing(scope, receive, send)
+        tag = b'"%s"' % hashlib.sha256(self._card).hexdigest()[:32].encode()
+        headers = [*_FOR_PAGES, (b"etag", tag), (b"cache-control", b"public, max-age=3600")]
+        if dict(scope["headers"]).get(b"if-none-match") == tag:
+            await send_whole(send, 304, headers)
+        else:
+            await send_page(scope, send, self._card, *headers, (b"content-type", kind))
 
     async def _answer_form(
         self,
@@ -559,6 +588,19 @@ class SignIn:
     def _to_cookie(self, secret: str) -> bytes:
         parts = [f"{_COOKIE}={secret}", "Path=/authorize", f"Max-Age={BROWSER_SECONDS}", "HttpOnly", "SameSite=Lax"]
         return "; ".join([*parts, "Secure"] if self._url.startswith("https:") else parts).encode()
+
+
+def _card_of(url: str) -> dict[str, Any]:
+    """Return what everybody may know of this server: nothing of its vaults, its people or its tools."""
+    host = urlsplit(url).hostname or ""
+    return {
+        "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+        "name": f"{'.'.join(reversed(host.split('.')))}/vaultwire",
+        "title": "Vaultwire",
+        "description": "Notes of an Obsidian vault. A person signs in, and says what a client may do.",
+        "version": __version__,
+        "remotes": [{"type": "streamable-http", "url": f"{url}/mcp"}],
+    }
 
 
 def _read_fields(data: bytes, many: str = "resource", most: int = _MAX_FIELDS) -> tuple[dict[str, str], list[str]]:

@@ -18,7 +18,7 @@ HOLD_DAYS = {1: "one day", 30: "30 days", 90: "90 days", 365: "a year"}
 """How long a grant may last, in days, as the person chooses."""
 USUAL_DAYS = 90
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --ground: #f6f5f2; --paper: #fffefb; --ink: #23211d; --soft: #625e55; --line: #b9b3a5;
   --accent: #5546a8; --on-accent: #fff; --warn: #fff3cf; --warn-ink: #6b4a00; }
 @media (prefers-color-scheme: dark) { :root { --ground: #191816; --paper: #211f1d; --ink: #e8e4dc; --soft: #aba598;
@@ -45,7 +45,7 @@ button.first { background: var(--accent); border-color: var(--accent); color: va
 .small { color: var(--soft); font-size: .9rem; margin: 1rem 0 0; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 """
-_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+"""Of all pages of this room."""
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -57,7 +57,6 @@ _PAGE = """<!DOCTYPE html>
 </head>
 <body>
 <main>
-<h1>{title}</h1>
 {body}
 </main>
 </body>
@@ -82,7 +81,7 @@ class Asked(NamedTuple):
         return "a program on your computer" if host == HERE else host
 
 
-def headers_of_page(redirect_uri: str = "", *, leads_on: bool = False) -> list[tuple[bytes, bytes]]:
+def headers_of_page(redirect_uri: str = "", *, leads_on: bool = False, style: str = STYLE) -> list[tuple[bytes, bytes]]:
     """Return the headers of a page; its form may lead to ``redirect_uri`` or, with ``leads_on``, also on from there."""
     # Browsers hold each redirect after a form to "form-action", also those of the client's own server, which may lead to an app
     # or to a port of the person's computer. So the page without a password allows these; the one with a password does not.
@@ -93,8 +92,9 @@ def headers_of_page(redirect_uri: str = "", *, leads_on: bool = False) -> list[t
         target = f"{parts.scheme}:"
     else:
         target = f"{parts.scheme}://{parts.netloc}"
+    style_hash = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = (
-        f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'{f' {target}' if redirect_uri else ''}; "
+        f"default-src 'none'; style-src 'sha256-{style_hash}'; form-action 'self'{f' {target}' if redirect_uri else ''}; "
         "base-uri 'none'; frame-ancestors 'none'"
     )
     return [
@@ -111,12 +111,12 @@ def headers_of_page(redirect_uri: str = "", *, leads_on: bool = False) -> list[t
 
 def message_page(title: str, *paragraphs: str) -> bytes:
     """Return a page that only says something."""
-    return _page(title, "\n".join(f"<p>{escape(text)}</p>" for text in paragraphs))
+    return page(title, "\n".join(f"<p>{escape(text)}</p>" for text in paragraphs))
 
 
 def sign_in_page(asked: Asked, problem: str = "", name: str = "") -> bytes:
     """Return the page on which a person gives name and password; ``problem`` is what was wrong the last time."""
-    return _page(
+    return page(
         f"Connect {asked.who} to your notes?",
         f"""{_about(asked)}
 {f'<p class="warning" role="alert">{escape(problem)}</p>' if problem else ""}
@@ -146,7 +146,7 @@ def consent_page(asked: Asked, person: str, ticket: str, folders: Mapping[str, S
         for number, text in HOLD_DAYS.items()
     )
     notes = "".join(f"<li>{escape(line)}</li>" for line in asked.notes)
-    return _page(
+    return page(
         f"{person}, what may {asked.who} do?",
         f"""{_about(asked)}
 <dl><dt>With which notes</dt><dd><ul>{notes}</ul></dd>
@@ -209,5 +209,7 @@ def _about(asked: Asked) -> str:
     return f'{about}\n<p class="warning">{escape(warning)}</p>'
 
 
-def _page(title: str, body: str) -> bytes:
-    return _PAGE.format(title=escape(title), style=_STYLE, body=body).encode()
+def page(title: str, body: str, style: str = STYLE, *, has_heading: bool = False) -> bytes:
+    """Return a page; ``title`` is text, ``body`` markup, which may have its heading in itself."""
+    heading = "" if has_heading else f"<h1>{escape(title)}</h1>\n"
+    return _PAGE.format(title=escape(title), style=style, body=heading + body).encode("utf-8", "replace")
