@@ -66,7 +66,7 @@ class CheckedNotes(TypedDict):
 
     faults: list[FoundFault]
     files_checked: Annotated[int, "Files checked for this page"]
-    files_total: Annotated[int, "Notes, canvases and bases in all"]
+    files_total: Annotated[int, "Notes, canvases, bases and conflict copies in all"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor to check the rest; absent at the end"]
 
 
@@ -83,9 +83,9 @@ def check_notes(
     """Find what is broken in a note or folder: links, embeds, frontmatter, property types, tags.
 
     Links and embeds that lead nowhere, links to headings and blocks that are not there, broken frontmatter, properties of a
-    wrong type, invalid tags, block ids used twice, broken canvases, bases with unknown names or without rows. Use it after
-    larger edits. A link to a note that the person means to write one day is listed too. The last file's faults are all
-    listed, up to 1,000.
+    wrong type, invalid tags, block ids used twice, broken canvases, bases with unknown names or without rows, conflicts that
+    a sync program or Git left. Use it after larger edits. A link to a note that the person means to write one day is listed
+    too. The last file's faults are all listed, up to 1,000.
 
     Args:
         path: Only of this note.

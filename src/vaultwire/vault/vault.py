@@ -348,7 +348,7 @@ class Vault:
     def links(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[OutgoingLink]]:
         """Return the path of the note that ``name`` means, and its links. Raises VaultError as ``read`` does."""
         note = self.read(self.locate(name, progress), progress)
-        return note.path, outgoing_links(self._index, note.path, parse_note(note.text).links, progress)
+        return note.path, outgoing_links(self._files, self._index, note.path, parse_note(note.text).links, progress)
 
     def incoming(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[tuple[VaultPath, Link]]]:
         """Return the path of the file that ``name`` means, and the links to it, each with its note.
@@ -356,7 +356,11 @@ class Vault:
         Links of a note to itself do not count. Raises VaultError as ``locate_file`` does.
         """
         path = locate_file(self._files, self._index, name, progress)
-        return path, self._index.incoming(path, progress)
+        pending = self._files.pending
+        held = pending.get(path)
+        links = self._index.incoming(path if held is None or held.origin is None else held.origin, progress)
+        now = {held.origin: place for place, held in pending.items()}
+        return path, sorted(((now.get(source, source), link) for source, link in links), key=lambda link: link[0])
 
     def backlinks(self, name: str, progress: Progress = NO_PROGRESS) -> Listed[Backlink]:
         """Return the links to the file that ``name`` means, with their lines. Their ``facts`` are the file's path."""
