@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.editing.history import History, Pending, Reviewing
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Making, Writing
+    from vaultwire.vault.explaining import Explained
     from vaultwire.vault.holding.holding import Holding
     from vaultwire.vault.links.checks import Checked
     from vaultwire.vault.links.faults import Finding
@@ -306,6 +307,24 @@ class Vault:
 
         partial = PartialSearches(self._index, locate_folder(self._files, folder), progress)
         return partial.help_with(parse_query(query), result, limit)
+
+    def explain_search(
+        self,
+        query: str,
+        folder: str,
+        found: tuple[Found, Asked | None, SearchHelp | None],
+        note: str,
+        progress: Progress = NO_PROGRESS,
+    ) -> Explained:
+        """Return why the notes that a search has just ``found`` are where they are, and why ``note`` is where it is, if given.
+
+        Raises VaultError as ``locate`` does.
+        """
+        from vaultwire.vault.explaining import Explaining  # noqa: PLC0415 - few searches need it
+
+        place = locate_folder(self._files, folder)
+        path = locate_readable(self._files, self._index, note, progress) if note else None
+        return Explaining(self._files, self._index, place, query, progress).explain(*found, path)
 
     def search_attachments(
         self, query: str, folder: str, limit: int, progress: Progress = NO_PROGRESS
