@@ -116,3 +116,70 @@ def test_columns_of_one_name_are_told_apart(vault: Vault) -> None:
     assert data["columns"] == ["File", "x", "x (2)", "Task (2)"]
     values = data["rows"][0]["values"]
     assert (values["x"], values["x (2)"], values["Task (2)"]) == (5, 2, 3)
+
+
+DASHBOARD = """# Board
+```dataview
+LIST rating FROM "Books"
+```
+> [!note]
+> ```dataview
+> TASK WHERE due
+> ```
+
+```dataview
+LIST WHERE
+```
+```dataviewjs
+dv.list()
+```
+"""
+
+
+def test_a_note_is_read_with_what_its_queries_show(vault: Vault, tmp_path: Path) -> None:
+    """Each block has its result, or why it has none; scripts are named and not run."""
+    (tmp_path / "Board.md").write_text(DASHBOARD)
+    outcome = call(vault, "read_notes", paths=["Board", "Books/Emma"], queries=True)
+    results = outcome.data["notes"][0]["queries"]
+    assert results == [
+        "Query on line 2 of Board.md:\n- Books/Dune.md: 5\n- Books/Emma.md: 3",
+        "Query on line 6 of Board.md:\nNo results.",
+        "Query on line 10 of Board.md:\nThe query cannot be read. Line 1, column 11: A value is expected, but the query ends.",
+        "1 script (dataviewjs) on line 13: scripts of notes are not run.",
+    ]
+    assert outcome.texts[-4:] == results
+    assert outcome.data["notes"][1]["queries"] == []
+    assert "queries" not in call(vault, "read_notes", paths=["Board"]).data["notes"][0]
+
+
+def test_inline_fields_are_read_with_their_lines(vault: Vault) -> None:
+    """A part of the note like the others."""
+    outcome = call(vault, "read_notes", paths=["Dune"], part="fields")
+    assert outcome.data["notes"][0]["content"] == "6: pages:: 412\n7: time:: 2 hours"
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_inline_fields_are_set_and_removed(vault: Vault, tmp_path: Path, ending: str) -> None:
+    """All other bytes stay, properties of the same name, too; it is one change that can be undone."""
+    note = tmp_path / "Books/Dune.md"
+    before = (
+        VAULT.partition("=== Books/Emma.md")[0]
+        .partition("\n")[2]
+        .replace("rating: 5", "pages: 5")
+        .replace("\n", ending)
+    )
+    note.write_bytes(before.encode())
+    call(vault, "set_properties", paths=["Dune"], set={"Pages": 500}, remove=["time"], inline=True)
+    assert note.read_bytes().decode() == before.replace("pages:: 412", "pages:: 500").replace(
+        f"time:: 2 hours{ending}", ""
+    )
+    call(vault, "undo_changes", since="1h")
+    assert note.read_bytes().decode() == before
+
+
+def test_inline_fields_that_are_not_there_are_refused(vault: Vault, tmp_path: Path) -> None:
+    """All notes are changed or none."""
+    before = (tmp_path / "Books/Dune.md").read_bytes()
+    code, message = refusal(vault, "set_properties", paths=["Dune", "Emma"], set={"pages": 1}, inline=True)
+    assert (code, message) == ("INVALID_ARGUMENTS", "Books/Emma.md has no inline field 'pages'.")
+    assert (tmp_path / "Books/Dune.md").read_bytes() == before
