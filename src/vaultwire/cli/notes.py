@@ -1,4 +1,4 @@
-"""The commands on notes and what they hold: ``read``, ``mv``, ``search``, ``tasks``, ``tags``, ``base``, ``check --fix``."""
+"""The commands on notes: ``read``, ``mv``, ``search``, ``tasks``, ``tags``, ``base``, ``dataview``, ``check --fix``."""
 
 from __future__ import annotations
 
@@ -421,6 +421,50 @@ def _say_table(names: Sequence[str], rows: Sequence[Sequence[str]], data: dict[s
 def _short(text: str) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= _MOST_WIDE else f"{flat[: _MOST_WIDE - 1]}…"
+
+
+# ---------------------------------------------------------------------- dataview
+
+
+def _add_dataview(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "query", metavar="QUERY", help="a query such as 'TABLE rating FROM #book'; - reads it from the input"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "csv", "tsv", "json"), default="text", help="how to print the rows"
+    )
+    parser.add_argument("--this", default="", metavar="NOTE", help="the note that stands for this, and for [[]]")
+    parser.add_argument("--limit", type=int, default=0, metavar="N", help="at most so many rows")
+    add_options(parser)
+
+
+@command(
+    "dataview",
+    NOTES,
+    "print what a query of Dataview gives",
+    "vaultwire dataview 'TASK WHERE !completed'",
+    "vaultwire dataview 'TABLE rating FROM #book SORT rating DESC' --format csv",
+    options=_add_dataview,
+    codes=FOUND_CODES,
+)
+@with_tools
+def dataview(options: argparse.Namespace, calls: Calls) -> int:
+    """Print the rows of a query: 1 if there are none, or if something failed."""
+    query = sys.stdin.read() if options.query == "-" else options.query
+    text, data = calls.call_pages(
+        "query_dataview", "rows", options.limit or ALL, query=query, this=options.this, max_tokens=100_000
+    )
+    if options.json or options.format in ("text", "json"):
+        options.json = options.json or options.format == "json"
+        say_answer(options, text, data)
+    else:
+        from vaultwire.tools.base_views import json_text, separated  # noqa: PLC0415 - late: heavy
+
+        rows = [[json_text(row["values"].get(name)) for name in data["columns"]] for row in data["rows"]]
+        say_text(separated([data["columns"], *rows], "," if options.format == "csv" else "\t"))
+        for problem in data["problems"]:
+            complain(problem)
+    return DONE if data["rows"] and not data["problems"] else NOT_FOUND
 
 
 # ---------------------------------------------------------------------- check --fix

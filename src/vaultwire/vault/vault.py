@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.asking import Asked, SearchHelp
     from vaultwire.vault.attachment_texts.attachment_texts import FoundAttachments, ReadingReport
     from vaultwire.vault.base_queries.bases import Bases
+    from vaultwire.vault.base_queries.dataview import DataviewQueries
     from vaultwire.vault.caller import PagedResults
     from vaultwire.vault.checking import AllSuspects, Checking
     from vaultwire.vault.editing.arranging import Arranging, Fixing
@@ -160,6 +161,14 @@ class Vault:
 
         bench = self._bench
         return Bases(bench.files, bench.index, bench.settings, bench.now, bench.base_results)
+
+    @property
+    def dataview(self) -> DataviewQueries:
+        """Queries of Dataview over the vault."""
+        from vaultwire.vault.base_queries.dataview import DataviewQueries  # noqa: PLC0415 - few calls need it
+
+        bench = self._bench
+        return DataviewQueries(bench.files, bench.index, bench.settings, bench.now, bench.inline_fields)
 
     # ------------------------------------------------------------------ reading
 
