@@ -89,7 +89,7 @@ ONLY = {
         "vault/index/freshness.py",
     ),
     "subprocess.Popen": ("cli/demo.py", "obsidian/command.py"),
-    "subprocess.run": ("service.py",),
+    "subprocess.run": ("service.py", "vault/editing/conflicts.py"),
     # service.py: between two questions to a service that starts.
     "time.sleep": ("service.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),
 }
