@@ -58,11 +58,23 @@ class Overview:
         self._settings = bench.settings
 
     def list_notes(self, folder: str, progress: Progress = NO_PROGRESS) -> Listed[NoteStat]:
-        """Return the notes below ``folder`` in path order.
+        """Return the notes below ``folder`` in path order, with those that this session has proposed.
 
         Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
         """
-        return self._index.notes(locate_folder(self._files, folder), progress)
+        place = locate_folder(self._files, folder)
+        notes = self._index.notes(place, progress)
+        pending = self._files.pending
+        if not pending:
+            return notes
+        on_disk = {note.path: note for note in notes.all(progress)}
+        paths = [
+            path
+            for path in self._files.with_pending_paths(on_disk)
+            if is_note(path) and (place is None or lies_in(path, place))
+        ]
+        seen = [self._files.look_at(path) if path in pending else on_disk[path] for path in paths]
+        return listed(sorted(note for note in seen if note is not None))
 
     def notes_now(self, folder: str, limit: int, progress: Progress = NO_PROGRESS) -> list[NoteStat]:
         """Return the first notes below a small folder, in path order, from the disk and not from the index.
@@ -97,7 +109,8 @@ class Overview:
 
     def paths(self, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
         """Return the path of every note and attachment, in path order."""
-        return self._index.paths(progress)
+        paths = self._index.paths(progress)
+        return sorted(self._files.with_pending_paths(paths)) if self._files.pending else paths
 
     def recent(self, folder: str, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
         """Return the latest changed notes below ``folder``, the latest first."""
