@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.caller import PagedResults
     from vaultwire.vault.checking import AllSuspects, Checking
     from vaultwire.vault.editing.arranging import Arranging, Fixing
+    from vaultwire.vault.editing.conflicts import Conflicts
     from vaultwire.vault.editing.history import History, Pending, Reviewing
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Making, Writing
@@ -439,6 +440,13 @@ class Vault:
         from vaultwire.vault.editing.arranging import Fixing  # noqa: PLC0415 - see the head
 
         return Fixing(self._bench)
+
+    @property
+    def conflicts(self) -> Conflicts:
+        """Conflict copies of sync programs, and conflicts that Git left: found and joined."""
+        from vaultwire.vault.editing.conflicts import Conflicts  # noqa: PLC0415 - see the head
+
+        return Conflicts(self._bench)
 
     @property
     def making(self) -> Making:
