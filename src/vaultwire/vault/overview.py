@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.days import Days, days_between, parse_day_range, parse_days
+from vaultwire.vault.disk.conflict_copies import conflict_copies
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import BASE_SUFFIX, CANVAS_SUFFIX, fold, is_note, lies_in, parse_set_folder
 from vaultwire.vault.editing.workbench import Workbench
@@ -282,13 +283,14 @@ class Overview:
         """Return the notes below ``folder`` that may be one note twice, the surest first.
 
         ``by_name``: of the same bytes, or by their names. ``by_text``: of nearly the same text; that reads every note that
-        has changed since the last time. See
+        has changed since the last time. Copies that sync programs made are not compared: ``check`` names them. See
         ``insights.similar``.
         """
         from vaultwire.vault.insights import similar  # noqa: PLC0415 - rarely needed
 
         place = locate_folder(self._files, folder)
-        stats = self._index.stats_of_notes(place, progress)
+        copies = {copy.path for copy in conflict_copies(self.paths(progress)) if copy.has_original}
+        stats = [stat for stat in self._index.stats_of_notes(place, progress) if stat.path not in copies]
         alike = similar.similar_content(self._files, stats, self._bench.sketches, progress) if by_text else []
         if not by_name:
             return listed(alike)

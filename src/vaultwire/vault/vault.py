@@ -51,6 +51,7 @@ from vaultwire.vault.value_types import (
 
 if TYPE_CHECKING:
     from vaultwire.vault.asking import Asked, SearchHelp
+    from vaultwire.vault.attachment_texts.attachment_texts import FoundAttachments, ReadingReport
     from vaultwire.vault.base_queries.bases import Bases
     from vaultwire.vault.caller import PagedResults
     from vaultwire.vault.checking import AllSuspects, Checking
@@ -135,7 +136,11 @@ class Vault:
         On the caller's thread. See ``Changes.recover``, ``Index.run_watch_loop``.
         """
         self._bench.changes.recover()
-        self._index.run_watch_loop(on_change)
+        texts = self._bench.attachment_texts
+        if texts is None:
+            self._index.run_watch_loop(on_change)
+        else:
+            texts.run_beside(self._index.run_watch_loop, on_change)
 
     def close(self) -> None:
         """End ``run_watch_loop``, and close the files. Safe from any thread."""
@@ -301,6 +306,21 @@ class Vault:
 
         partial = PartialSearches(self._index, locate_folder(self._files, folder), progress)
         return partial.help_with(parse_query(query), result, limit)
+
+    def search_attachments(
+        self, query: str, folder: str, limit: int, progress: Progress = NO_PROGRESS
+    ) -> FoundAttachments | None:
+        """Return the attachments with text that matches; None where they are not searched. See ``AttachmentTexts.search``."""
+        texts = self._bench.attachment_texts
+        if texts is None:
+            return None
+        place = locate_folder(self._files, folder)
+        return texts.search(without_sentence_marks(parse_query(query)), place, limit, progress)
+
+    def attachment_texts(self, progress: Progress = NO_PROGRESS) -> ReadingReport | None:
+        """Return how much of the attachments' text can be searched; None where they are not searched."""
+        texts = self._bench.attachment_texts
+        return None if texts is None else texts.report(progress)
 
     def keep_found(self, query: str, folder: str, result: Found) -> str:
         """Keep the results of a search for its caller's next pages. Return their key."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.markdown.properties import parse_frontmatter
@@ -41,6 +41,9 @@ from vaultwire.vault.index.index import Index
 from vaultwire.vault.plans.context import BOM, PlanContext
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import Confirmation, NoteStat, Progress, VaultPath
+
+if TYPE_CHECKING:
+    from vaultwire.vault.attachment_texts.attachment_texts import AttachmentTexts
 
 # Which changes a person must agree to first, and what the question says. Not how it is asked: see ``Progress.confirm``.
 
@@ -332,6 +335,7 @@ class Workbench:
         self.caller = Caller()
         self._read_first = read_first
         self.review: ReviewRules | None = None  # which changes the person wants to see first
+        self.attachment_texts: AttachmentTexts | None = None  # where the text of attachments is searched
         self.tool = ""
         self.also: tuple[str, ...] = ()
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from vaultwire.markdown.inline import is_wikilink, linkpath_written, parse_linktext, split_display, unbracketed
 from vaultwire.markdown.parsed_note import Link
+from vaultwire.vault.disk.conflict_copies import conflict_copies
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import (
     CANVAS_SUFFIX,
@@ -258,6 +259,9 @@ def _no_such_note(name: str, paths: Iterable[VaultPath]) -> VaultError:
     Names that contain it come first, or of which it contains a good part. If there are none, those with typing errors.
     """
     key = fold(stem(parse_linktext(name).linkpath or name))
+    paths = list(paths)
+    copies = {copy.path for copy in conflict_copies(paths) if copy.has_original}
+    paths = [path for path in paths if path not in copies]
     spelt = [(fold(path).removesuffix(NOTE_SUFFIX), path) for path in paths] if key else []
     names = [(other.rpartition("/")[2], path) for other, path in spelt]
     alike = [path for other, path in names if key in other or _is_part(other, key)]
