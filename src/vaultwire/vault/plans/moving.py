@@ -84,7 +84,8 @@ def plan_moves(context: PlanContext, asked_moves: Sequence[Move]) -> MovePlan:
     _check_apart(moves)
     by_folder = MovePaths(enumerate(folders))
     paths = index.paths(progress)
-    moved = {path: place for path in paths if (place := by_folder.after(path)) != path} if folders else {}
+    sources = tuple(f"{move.source}/" for move in folders)
+    moved = {path: by_folder.after(path) for path in paths if path.startswith(sources)}
     moved |= {move.source: move.target for move in singles}
     names = {name for pair in moved.items() for path in pair for name in link_names_to(path)}
     links = index.links_asking(names, [move.source for move in moves], progress)
