@@ -257,7 +257,7 @@ def edited_bytes(proposal: Proposal, now: Rebased | None, edited: Mapping[str, s
 
     ``now``: what accepting it does; line ends and BOM are those of the file as it is. Raises VaultError (INVALID_ARGUMENTS).
     """
-    found: dict[int, bytes] = {}
+    texts: dict[int, bytes] = {}
     for name, text in edited.items():
         index = int(name) if name.isascii() and name.isdecimal() and len(name) <= _MAX_DIGITS else -1
         step = proposal.steps[index] if 0 <= index < len(proposal.steps) else None
@@ -271,8 +271,8 @@ def edited_bytes(proposal: Proposal, now: Rebased | None, edited: Mapping[str, s
         begun = text_to_accept(made, overlap) or b""
         data = in_the_form_of(begun if overlap is not None else made.before or begun, text)
         if data != begun or overlap is not None:
-            found[index] = data
-    return found
+            texts[index] = data
+    return texts
 
 
 def _check_action(action: str) -> None:

@@ -42,16 +42,16 @@ def canvas_nodes(before: str, after: str, steps: Steps) -> tuple[list[dict[str, 
     except NotACanvasError as error:
         return [], str(error)
     names = {**_names(old), **_names(new)}
-    found: list[dict[str, Any]] = []
+    nodes: list[dict[str, Any]] = []
     for what, one, other in (("node", old.nodes, new.nodes), ("edge", old.edges, new.edges)):
         before_by_id, after_by_id = _by_id(one), _by_id(other)
         for key in [*after_by_id, *(each for each in before_by_id if each not in after_by_id)]:
             entry = _entry(what, key, before_by_id.get(key), after_by_id.get(key), names, steps)
             if entry is not None:
-                found.append(entry)
-            if len(found) >= _MOST_ENTRIES:
-                return found, ""
-    return found, ""
+                nodes.append(entry)
+            if len(nodes) >= _MOST_ENTRIES:
+                return nodes, ""
+    return nodes, ""
 
 
 def _by_id(items: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -242,8 +242,8 @@ class LinkChanges:
         new = list(self._links(self._new, new_places))
         if not old and not new:
             return
-        found = differences([_key(link) for link in old], [_key(link) for link in new], 20_000)
-        for place in found:
+        link_differences = differences([_key(link) for link in old], [_key(link) for link in new], 20_000)
+        for place in link_differences:
             removed, added = old[place.start : place.end], new[place.new_start : place.new_end]
             for one, other in _pairs(removed, added):
                 if len(self.found) < _MOST_LINKS and (entry := self._entry(one, other)):
@@ -491,28 +491,28 @@ def _links(file: File, path: str, new_path: str, resolve: Resolve | None, view: 
 def _hunks(file: File, steps: Steps, first: int, max_rows: int) -> tuple[list[dict[str, Any]], int | None]:
     """Return the hunks of a page, and where the next page begins: hunk + block of its lines x count of hunks."""
     count = len(file.texts.hunks)
-    found: list[dict[str, Any]] = []
+    hunks: list[dict[str, Any]] = []
     rows = characters = 0
     block, start = divmod(first, count)
     for index in range(start, count):
-        if found and (rows >= max_rows or characters >= _MOST_CHARACTERS):
-            return found, index
+        if hunks and (rows >= max_rows or characters >= _MOST_CHARACTERS):
+            return hunks, index
         hunk = _hunk(file, index)
         if block:
             hunk["is_continued"] = True
-        found.append(hunk)
-        for each in rows_of(file, index, steps, block):
-            hunk["rows"] += each
+        hunks.append(hunk)
+        for row in rows_of(file, index, steps, block):
+            hunk["rows"] += row
             block += 1
-            rows += len(each)
-            characters += sum(map(_length, each))
+            rows += len(row)
+            characters += sum(map(_length, row))
             if (rows >= max_rows or characters >= _MOST_CHARACTERS) and block < blocks_of(file, index):
                 hunk["rows"].append(
                     {"kind": "gap", "old": None, "new": None, "parts": [], "note": "more lines of it follow"}
                 )
-                return found, index + block * count
+                return hunks, index + block * count
         block = 0
-    return found, None
+    return hunks, None
 
 
 def _length(row: Row) -> int:

@@ -38,19 +38,19 @@ def notice(what: str, count: int, words: str) -> Notice:
 
 def notices_of(texts: Texts, before: bytes | None, after: bytes | None, *, is_note: bool) -> list[Notice]:
     """Return the notices of a text file; what it is to be removed has none of its characters."""
-    found = _not_utf8(before, after)
+    notices = _not_utf8(before, after)
     if before is not None and after is not None:
-        found += _of_bytes(before, after)
-    found += _of_characters(texts, is_removal=after is None)
+        notices += _of_bytes(before, after)
+    notices += _of_characters(texts, is_removal=after is None)
     if after is not None:
-        found += _of_blanks(texts, is_note=is_note)
+        notices += _of_blanks(texts, is_note=is_note)
     if is_note and after is not None:
         problems = parse_frontmatter("\n".join(texts.new)).problems
         if problems:
-            found.append(
+            notices.append(
                 notice("properties", len(problems), f"The properties cannot be read as they are: {problems[0]}.")
             )
-    return found
+    return notices
 
 
 # ------------------------------------------------------------------ bytes
@@ -84,10 +84,10 @@ def _invalid(data: bytes | None) -> int:
 
 
 def _of_bytes(before: bytes, after: bytes) -> list[Notice]:
-    found: list[Notice] = []
+    notices: list[Notice] = []
     ends = [_line_ends(data) for data in (before, after)]
     if ends[0] and ends[1] and ends[0] != ends[1]:
-        found.append(
+        notices.append(
             notice(
                 "line-ends",
                 after.count(b"\n"),
@@ -99,11 +99,11 @@ def _of_bytes(before: bytes, after: bytes) -> list[Notice]:
         change = (
             "begins with a byte order mark (U+FEFF) now" if is_there else "has no byte order mark (U+FEFF) any more"
         )
-        found.append(notice("bom", 1, f"The file {change}."))
+        notices.append(notice("bom", 1, f"The file {change}."))
     if before and after and before.endswith(b"\n") != after.endswith(b"\n"):
         change = "with a line end now" if after.endswith(b"\n") else "without a line end now"
-        found.append(notice("final-newline", 1, f"The last line ends {change}."))
-    return found
+        notices.append(notice("final-newline", 1, f"The last line ends {change}."))
+    return notices
 
 
 def _line_ends(data: bytes) -> str:
@@ -138,7 +138,7 @@ def _of_characters(texts: Texts, *, is_removal: bool) -> list[Notice]:
             swapped = swapped_words(removed, added)
         _count(removed, swapped, old)
         _count(added, swapped, new)
-    found: list[Notice] = []
+    notices: list[Notice] = []
     for kind, (name, meaning) in _MEANINGS.items():
         before, after = old.kinds[kind], new.kinds[kind]
         if is_removal or not before + after or (kind == "space" and before == after):
@@ -155,8 +155,8 @@ def _of_characters(texts: Texts, *, is_removal: bool) -> list[Notice]:
             words = f"{_counted(after, name)} in changed lines{told}: {named}; {meaning}."
         else:
             words = f"{_counted(before, name)} removed: {named}."
-        found.append(notice(kind, after, words[0].upper() + words[1:]))
-    return found
+        notices.append(notice(kind, after, words[0].upper() + words[1:]))
+    return notices
 
 
 def _counted(count: int, name: str) -> str:
@@ -193,23 +193,23 @@ def _of_blanks(texts: Texts, *, is_note: bool) -> list[Notice]:
                 is_tab = "\t" in line[: -len(bare)]
                 to_tabs += is_tab
                 to_spaces += not is_tab
-    found: list[Notice] = []
+    notices: list[Notice] = []
     if ending > gone:
         means = (
             f"; two spaces there are a line break in Markdown ({counted(breaks, 'line')})" if is_note and breaks else ""
         )
         verb = "ends" if ending == 1 else "end"
-        found.append(
+        notices.append(
             notice("trailing-spaces", ending, f"{counted(ending, 'changed line')} {verb} with spaces or tabs{means}.")
         )
     elif ending < gone:
-        found.append(
+        notices.append(
             notice("trailing-spaces", ending, f"The spaces at the end of {counted(gone - ending, 'line')} are gone.")
         )
     for count, now, then in ((to_tabs, "tabs", "spaces"), (to_spaces, "spaces", "tabs")):
         if count:
             verb = "is" if count == 1 else "are"
-            found.append(
+            notices.append(
                 notice("tabs", count, f"{counted(count, 'line')} {verb} indented with {now} now, with {then} before.")
             )
-    return found
+    return notices

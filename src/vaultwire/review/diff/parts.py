@@ -84,8 +84,8 @@ _CONTROLS = {
 def hidden_in(line: str, start: int = 0, end: int | None = None) -> Iterator[Mark]:
     """Yield the characters of a line, or of a part of it, that are not seen and not usual there, in order."""
     is_right_to_left: bool | None = None
-    for found in _HIDDEN.finditer(line, start, len(line) if end is None else end):
-        place = found.start()
+    for match in _HIDDEN.finditer(line, start, len(line) if end is None else end):
+        place = match.start()
         character = line[place]
         if character in _DIRECTION_MARKS:
             if is_right_to_left is None:  # asked once a line
@@ -182,8 +182,8 @@ def lookalikes_in(line: str, swapped: Mapping[str, list[int]] = NONE_SWAPPED) ->
     """Yield the letters of a line that look like others, in order: in words of two scripts, and those of ``swapped``."""
     if not swapped and _OTHER_SCRIPT.search(line) is None:
         return
-    for found in _WORD.finditer(line):
-        word = found[0]
+    for match in _WORD.finditer(line):
+        word = match[0]
         if word in swapped:
             odd = swapped[word]
         elif word.isascii() or _LATIN.search(word) is None:
@@ -192,7 +192,7 @@ def lookalikes_in(line: str, swapped: Mapping[str, list[int]] = NONE_SWAPPED) ->
             letters = _odd_letters(word)
             odd = [place for place, letter in enumerate(word) if letter in letters]
         for place in odd:
-            yield Mark(found.start() + place, found.start() + place + 1, "lookalike", label_of(word[place]))
+            yield Mark(match.start() + place, match.start() + place + 1, "lookalike", label_of(word[place]))
 
 
 def swapped_words(old: Iterable[str], new: Iterable[str]) -> dict[str, list[int]]:

@@ -38,15 +38,15 @@ def tokens_of(line: str, kind: LineKind) -> list[str]:
     """Return the tokens of a line, which joined are the line again. In code nothing is a link."""
     if kind == "code":
         return list(_TOKEN.findall(line))
-    found: list[str] = []
+    tokens: list[str] = []
     position = 0
     for start, end in _units(line, kind):
         if start >= position:
-            found += _TOKEN.findall(line, position, start)
-            found.append(line[start:end])
+            tokens += _TOKEN.findall(line, position, start)
+            tokens.append(line[start:end])
             position = end
-    found += _TOKEN.findall(line, position)
-    return found
+    tokens += _TOKEN.findall(line, position)
+    return tokens
 
 
 def is_word(token: str) -> bool:
@@ -110,44 +110,44 @@ def compared(old: list[str], new: list[str], steps: Steps) -> tuple[list[Segment
     head, tail = common_ends(old, new)
     short = len(old) - head - tail, len(new) - head - tail
     if most <= 0 or sum(short) > most:
-        found = [Difference(head, len(old) - tail, head, len(new) - tail)] if any(short) else []
+        changed = [Difference(head, len(old) - tail, head, len(new) - tail)] if any(short) else []
         steps.take(head + tail)
     else:
-        found = differences(old, new, most)
-        edits = sum(each.end - each.start + each.new_end - each.new_start for each in found)
+        changed = differences(old, new, most)
+        edits = sum(each.end - each.start + each.new_end - each.new_start for each in changed)
         steps.take(len(old) + len(new) + min(most, edits * edits // 2))
-    return _segments(old, new, _readable(old, found))
+    return _segments(old, new, _readable(old, changed))
 
 
-def _segments(old: list[str], new: list[str], found: list[Difference]) -> tuple[list[Segment], list[Segment]]:
+def _segments(old: list[str], new: list[str], edits: list[Difference]) -> tuple[list[Segment], list[Segment]]:
     old_segments: list[Segment] = []
     new_segments: list[Segment] = []
     position = 0
-    for each in [*found, Difference(len(old), len(old), len(new), len(new))]:
-        if same := "".join(old[position : each.start]):
+    for edit in [*edits, Difference(len(old), len(old), len(new), len(new))]:
+        if same := "".join(old[position : edit.start]):
             old_segments.append(Segment("=", same))
             new_segments.append(Segment("=", same))
-        if removed := "".join(old[each.start : each.end]):
+        if removed := "".join(old[edit.start : edit.end]):
             old_segments.append(Segment("-", removed))
-        if added := "".join(new[each.new_start : each.new_end]):
+        if added := "".join(new[edit.new_start : edit.new_end]):
             new_segments.append(Segment("+", added))
-        position = each.end
+        position = edit.end
     return old_segments, new_segments
 
 
-def _readable(old: list[str], found: list[Difference]) -> list[Difference]:
+def _readable(old: list[str], edits: list[Difference]) -> list[Difference]:
     """Return differences in which those are one that have little between them: a space, or a short word of long ones."""
     joined: list[Difference] = []
-    for each in found:
+    for edit in edits:
         if joined:
             last = joined[-1]
-            between = old[last.end : each.start]
+            between = old[last.end : edit.start]
             size = sum(map(len, between))
             is_mark = size <= 3 and not any(map(is_word, between))  # noqa: PLR2004 - such as ", " or "** "
-            if is_mark or 2 * size <= min(_size(old, last), _size(old, each)):
-                joined[-1] = Difference(last.start, each.end, last.new_start, each.new_end)
+            if is_mark or 2 * size <= min(_size(old, last), _size(old, edit)):
+                joined[-1] = Difference(last.start, edit.end, last.new_start, edit.new_end)
                 continue
-        joined.append(each)
+        joined.append(edit)
     return joined
 
 
@@ -271,16 +271,16 @@ def _closes(line: str, fence: str) -> bool:
 
 def item_of(line: str) -> Item | None:
     """Return the list item that begins on a line; None if none does."""
-    found = _ITEM.match(line)
-    if found is None:
+    item = _ITEM.match(line)
+    if item is None:
         return None
-    return Item(found[1], found[2], found[3], found.end())
+    return Item(item[1], item[2], item[3], item.end())
 
 
 def heading_level(line: str) -> int:
     """Return the level of the heading on a line, 0 if there is none."""
-    found = _HEADING.match(line)
-    return len(found[1]) if found else 0
+    marks = _HEADING.match(line)
+    return len(marks[1]) if marks else 0
 
 
 _CELL = compile_pattern(r"(?:[^|\\]++|\\.|\\\Z)*+", re.DOTALL)

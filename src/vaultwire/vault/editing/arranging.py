@@ -201,16 +201,16 @@ def _existing(context: PlanContext, name: str) -> tuple[VaultPath, bool]:
     files = context.files
     name = name.strip()
     if not is_wikilink(name):
-        found, is_file = files.spell(parse_path(place_of(name.rstrip("/") or name, "")[1]))
-        is_folder = not is_file and files.is_folder(found)
-        if is_folder and files.spell(VaultPath(found + NOTE_SUFFIX))[1] and not name.endswith("/"):
+        path, is_file = files.spell(parse_path(place_of(name.rstrip("/") or name, "")[1]))
+        is_folder = not is_file and files.is_folder(path)
+        if is_folder and files.spell(VaultPath(path + NOTE_SUFFIX))[1] and not name.endswith("/"):
             raise VaultError(
                 INVALID_ARGUMENTS,
-                f"{name!r} is a folder and a note; write {found + '/'!r} or {found + NOTE_SUFFIX!r}.",
+                f"{name!r} is a folder and a note; write {path + '/'!r} or {path + NOTE_SUFFIX!r}.",
                 argument="path",
             )
         if is_file or is_folder:
-            return found, is_folder
+            return path, is_folder
         if name.endswith("/"):
             raise VaultError(FILE_NOT_FOUND, f"There is no folder {name!r} in the vault.", path=name)
     return context.locate(name), False
@@ -277,7 +277,7 @@ class Fixing:
         Raises VaultError: as ``locate`` does for a note or target, and as ``plan_relink`` does.
         """
         with self._bench.locked(progress, dry_run=dry_run) as context:
-            fixes = [fix for each in asking(progress, given) for fix in _fixes_of(context, each)]
+            fixes = [fix for change in asking(progress, given) for fix in _fixes_of(context, change)]
             return self._finish(context, fixes, [], progress, dry_run=dry_run)
 
     def fix_suggested(self, name: str, folder: str, progress: Progress, *, dry_run: bool) -> Fixed:
@@ -301,8 +301,8 @@ class Fixing:
                     # A link to a hidden file looks like one that leads nowhere. It stays as it is.
                     is_sure = bool(finding.suggestions) and finding.suggestions[0].is_sure
                     if is_sure and not (bench.files.hides_some and finding.kind.startswith("unresolved")):
-                        given = GivenFix(path, finding.linktext, finding.suggestions[0].linktext)
-                        fixes += _fixes_of(context, given)
+                        fix = GivenFix(path, finding.linktext, finding.suggestions[0].linktext)
+                        fixes += _fixes_of(context, fix)
                     elif finding.linktext:
                         left.append((path, finding))
             return self._finish(context, list(dict.fromkeys(fixes)), left, progress, dry_run=dry_run)
@@ -324,16 +324,16 @@ class Fixing:
         return Fixed(plan, done._replace(unread=context.unread), left)
 
 
-def _fixes_of(context: PlanContext, given: GivenFix) -> list[LinkFix]:
+def _fixes_of(context: PlanContext, fix: GivenFix) -> list[LinkFix]:
     """Return the fixes that are meant: one, or one for each note in which the link leads nowhere."""
-    linktext, to = _linktext(given.link), _linktext(given.to)
+    linktext, to = _linktext(fix.link), _linktext(fix.to)
     if not linktext or not to:
         raise VaultError(
             INVALID_ARGUMENTS,
             "Give the link as it is written now, and what it should be, such as link '[[Old name]]' and to '[[Right name]]'.",
             argument="fixes",
         )
-    sources = [_file(context, given.path)] if given.path.strip() else _lost_in(context, linktext)
+    sources = [_file(context, fix.path)] if fix.path.strip() else _lost_in(context, linktext)
     if not sources:
         raise VaultError(
             TEXT_NOT_FOUND,
@@ -359,18 +359,18 @@ def _file(context: PlanContext, name: str) -> VaultPath:
 
 def _lost_in(context: PlanContext, linktext: str) -> list[VaultPath]:
     """Return the notes with such a link that leads nowhere, in path order; with any subpath if the link has none."""
-    wanted, has_subpath = link_key(linktext), "#" in linktext
+    key, has_subpath = link_key(linktext), "#" in linktext
     name = link_name(VaultPath(""), linktext).removesuffix(NOTE_SUFFIX)
     asking_so = context.index.links_asking({name, name + NOTE_SUFFIX}, [], context.progress)
     resolve = context.index.resolver(context.progress)
-    found: set[VaultPath] = set()
+    notes: set[VaultPath] = set()
     for note, text in asking(context.progress, asking_so):
-        if link_key(text if has_subpath else linkpath_of(text)) != wanted:
+        if link_key(text if has_subpath else linkpath_of(text)) != key:
             continue
         link = Link(text, "", 1, is_embed=False, is_markdown=False)
-        if note not in found and resolve(note, [link]) == [None]:
-            found.add(note)
-    return sorted(found)
+        if note not in notes and resolve(note, [link]) == [None]:
+            notes.add(note)
+    return sorted(notes)
 
 
 def _target_now(context: PlanContext, source: VaultPath, linktext: str) -> VaultPath:

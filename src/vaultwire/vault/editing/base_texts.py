@@ -36,8 +36,8 @@ _Condition = Callable[[Expression], str]
 
 def filter_of(query: str) -> PropertyValue:
     """Return the filter that finds the notes that a search finds. Raises VaultError for what no filter can say."""
-    found = _filter(parse_query(query).expression, _condition)
-    parts = found["and"] if isinstance(found, dict) and "and" in found else [found]
+    clause = _filter(parse_query(query).expression, _condition)
+    parts = clause["and"] if isinstance(clause, dict) and "and" in clause else [clause]
     assert isinstance(parts, list)
     return {"and": ['file.ext == "md"', *parts]}
 
@@ -188,8 +188,8 @@ class BaseText:
     def notices(self, properties: Collection[str]) -> list[str]:
         """Return what is wrong in the base afterwards and was not before. ``properties``: names in use, in small letters."""
         before = {problem.message for problem in check_base(self._before, 1, properties)}
-        found = (problem.message for problem in check_base(self._after, 1, properties))
-        return [*dict.fromkeys(message for message in found if message not in before)][:_MOST_NOTICES]
+        messages = (problem.message for problem in check_base(self._after, 1, properties))
+        return [*dict.fromkeys(message for message in messages if message not in before)][:_MOST_NOTICES]
 
 
 def new_base_text(search: str, changes: Mapping[str, PropertyValue], views: Sequence[ViewEdit]) -> str:

@@ -86,10 +86,10 @@ class History:
                     path = follow(path, source, target)
         if path is None or lies_in(path, TRASH):
             return None
-        for each in (path, VaultPath(path + NOTE_SUFFIX)):
-            found, exists = self._bench.files.spell(each)
+        for spelling in (path, VaultPath(path + NOTE_SUFFIX)):
+            spelt, exists = self._bench.files.spell(spelling)
             if exists:
-                return found
+                return spelt
         return None
 
     def _recorded_path(self, name: str, progress: Progress) -> str:
@@ -104,7 +104,7 @@ class History:
             if error.code == AMBIGUOUS_NAME:
                 raise
         files = (file for change in bench.changes.since(0) for file in change.files)
-        recorded = {each for file in files for each in (file.path, file.target) if each is not None}
+        recorded = {place for file in files for place in (file.path, file.target) if place is not None}
         try:
             return resolve_name(name, recorded)
         except VaultError as error:
@@ -156,18 +156,22 @@ class History:
             decisions = self._bench.holding.decisions.all()
         except OSError:
             return
-        undone = {(each.change, each.by) for each in decisions if each.kind == "undone" and each.file is not None}
+        undone = {
+            (decision.change, decision.by)
+            for decision in decisions
+            if decision.kind == "undone" and decision.file is not None
+        }
         for number, _, later in error.refused:
-            by = [each for each in later if (number, each) in undone]
+            by = [decision for decision in later if (number, decision) in undone]
             if not by:
                 continue
             named = f"change{'s' if len(by) > 1 else ''} {', '.join(map(str, by))}"
-            told = (
+            decisions_told = (
                 f"The person undid a part of change {number} with {named}. Do not undo {named}: "
                 "if the rest must go, too, edit the notes themselves."
             )
             is_all = len(error.refused) == 1 and by == later
-            error.message = f"{told} Nothing was changed." if is_all else f"{error.message} {told}"
+            error.message = f"{decisions_told} Nothing was changed." if is_all else f"{error.message} {decisions_told}"
             error.args = (error.message,)
 
     def restore(self, path: str, number: int | None, to: str, progress: Progress, *, dry_run: bool) -> Done:
@@ -285,7 +289,7 @@ class Pending:
     def own(self) -> tuple[list[Proposal], int]:
         """Return the client's proposals, the oldest first, and how many of anyone cannot be read. Raises VaultError."""
         try:
-            proposals = [each for each in self._holding.proposals.all() if self._is_own(each.author)]
+            proposals = [proposal for proposal in self._holding.proposals.all() if self._is_own(proposal.author)]
         except OSError as error:
             raise VaultError(JOURNAL_FAILED, f"What waits cannot be read ({error.strerror or error}).") from error
         return self._holding.visible(proposals), len(self._holding.proposals.unreadable())
@@ -300,18 +304,18 @@ class Pending:
         except OSError as error:
             raise VaultError(JOURNAL_FAILED, f"What was undone cannot be read ({error.strerror or error}).") from error
         changes = {change.id: change for change in self._bench.changes.since(0)}
-        found: list[tuple[Change, Decision]] = []
-        for each in reversed(decisions):
-            made, by = changes.get(each.change or 0), changes.get(each.by or 0)
-            if each.kind != "undone" or not each.text or made is None or by is None or len(found) == most:
+        undone: list[tuple[Change, Decision]] = []
+        for decision in reversed(decisions):
+            made, by = changes.get(decision.change or 0), changes.get(decision.by or 0)
+            if decision.kind != "undone" or not decision.text or made is None or by is None or len(undone) == most:
                 continue
             if self._is_own(made.author) and by.undone_by is None:
-                found.append((made, each))
-        return found
+                undone.append((made, decision))
+        return undone
 
     def withdraw(self, number: int) -> Proposal:
         """Give up one of the client's proposals. Raises VaultError: FILE_NOT_FOUND, also for another client's proposal."""
-        if all(each.id != number for each in self.own()[0]):
+        if all(proposal.id != number for proposal in self.own()[0]):
             raise VaultError(
                 FILE_NOT_FOUND, f"There is no proposal {number} of yours; pending_changes lists them.", id=number
             )

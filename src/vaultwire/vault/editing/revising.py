@@ -128,7 +128,7 @@ class Revising:
     ) -> list[Revised]:
         """Set and remove properties of notes, in one change; every other byte stays. See ``markdown.property_edits``."""
         types, values = self._types(), self._values(given, progress)
-        untyped = {each.name for each in given if each.kind not in ("number", "checkbox")}
+        untyped = {entry.name for entry in given if entry.kind not in ("number", "checkbox")}
         numbers = [name for name in untyped if isinstance(values[name], (int, float))]
         notices: list[str] = []
 
@@ -191,11 +191,13 @@ class Revising:
         types = self._types()
         values: dict[str, PropertyValue] = {}
         names: set[str] = set()
-        for each in asking(progress, given):
-            if fold(each.name) in names:
-                raise VaultError(INVALID_ARGUMENTS, f"properties: {each.name!r} is given twice.", argument="properties")
-            names.add(fold(each.name))
-            values[each.name] = to_value(each, types, self._bench.now().date())
+        for entry in asking(progress, given):
+            if fold(entry.name) in names:
+                raise VaultError(
+                    INVALID_ARGUMENTS, f"properties: {entry.name!r} is given twice.", argument="properties"
+                )
+            names.add(fold(entry.name))
+            values[entry.name] = to_value(entry, types, self._bench.now().date())
         return values
 
     def edit_canvas(

@@ -138,13 +138,13 @@ def guides_for(files: Files, caller: Caller, steps: Iterable[Step]) -> list[str]
 
     It never fails: the change is made by now.
     """
-    found: list[str] = []
+    guides: list[str] = []
     for folder in _folders(steps):
-        if len(found) == _MOST_GUIDES:
+        if len(guides) == _MOST_GUIDES:
             break
         if caller.begins_in(folder) and (guide := find_guide(files, folder)) is not None:
-            found.append(quoted_head(*guide))
-    return found
+            guides.append(quoted_head(*guide))
+    return guides
 
 
 def _folders(steps: Iterable[Step]) -> Iterator[str]:
@@ -198,22 +198,22 @@ def waiting_on(holding: Holding, steps: list[Step], files: Files | None = None) 
     folded = {fold(path) for path in paths}
     try:
         others = [
-            each.id
-            for each in holding.visible(holding.waiting())
-            if each.id not in built_on
-            and not folded.isdisjoint(fold(path) for step in each.steps for path in paths_of(step))
+            proposal.id
+            for proposal in holding.visible(holding.waiting())
+            if proposal.id not in built_on
+            and not folded.isdisjoint(fold(path) for step in proposal.steps for path in paths_of(step))
         ]
     except (OSError, VaultError):  # only a hint
         others = []
-    told = []
+    sentences = []
     if built_on:
-        told.append(f"It builds on your {_numbered(built_on)}.")
+        sentences.append(f"It builds on your {_numbered(built_on)}.")
     if others:
-        told.append(
+        sentences.append(
             f"On the same file, {_numbered(others)} wait{'s' if len(others) == 1 else ''} for the person, too; "
             "this was made without."
         )
-    return told
+    return sentences
 
 
 def _numbered(proposals: list[int]) -> str:
@@ -412,8 +412,8 @@ class Workbench:
         if mode == "ask" and asks_person(progress):
             question = question or confirmation_of(self.files, steps, self.tool)
         elif mode != "record":
-            told = notices if self.caller.may_read_notes else []  # one may quote a note
-            held = hold(self.holding, author, steps, self.files, asked.undoes, told)
+            shareable = notices if self.caller.may_read_notes else []  # one may quote a note
+            held = hold(self.holding, author, steps, self.files, asked.undoes, shareable)
             self._remember(steps, {path for step in steps for path in paths_of(step)})
             raise held
         if question is not None:

@@ -153,8 +153,8 @@ class Writing:
         """
         with self._bench.locked(progress) as context:
             path = context.locate_file(name)
-            given = candidate_paths(name) if is_note(path) else [parse_path(linkpath_written(name))]
-            if permanent and fold(path) not in map(fold, given):
+            candidates = candidate_paths(name) if is_note(path) else [parse_path(linkpath_written(name))]
+            if permanent and fold(path) not in map(fold, candidates):
                 kind = "a note" if is_note(path) else "a file"
                 raise VaultError(
                     INVALID_ARGUMENTS,

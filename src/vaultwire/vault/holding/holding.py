@@ -81,7 +81,7 @@ class Holding:
         files = self._files
         if files is None or not files.hides_some:
             return list(proposals)
-        return [each for each in proposals if may_be_seen(files, each)]
+        return [proposal for proposal in proposals if may_be_seen(files, proposal)]
 
     def may_tell(self, decisions: Sequence[Decision]) -> list[bool]:
         """Tell of each decision whether this run may see what it is about: a note may be hidden by now. Raises as ``all``."""
@@ -118,7 +118,7 @@ class Holding:
         """Return what accepting a proposal does to the files as they are now, or as they are in a tree. See ``rebase``."""
 
         def path_now(path: VaultPath) -> VaultPath:
-            later = [each for each in self._changes.since(0) if each.time_ns > proposal.time_ns]
+            later = [change for change in self._changes.since(0) if change.time_ns > proposal.time_ns]
             return moves_in(in_effect(later)).after(path)
 
         tree = tree or ProjectedTree(self._changes.files)
@@ -157,7 +157,7 @@ class Holding:
         """
         if proposal.kind == "diff" and now.is_moved_on:
             return _stale_diff(diff_of(proposal).path)
-        overlaps = [each for index, each in now.overlaps.items() if index not in edited]
+        overlaps = [overlap for index, overlap in now.overlaps.items() if index not in edited]
         return overlapping(proposal.id, overlaps) if overlaps else None
 
     def accept(
@@ -293,7 +293,7 @@ def _stale_diff(path: VaultPath) -> VaultError:
 
 def overlapping(number: int, overlaps: Iterable[Overlap]) -> VaultError:
     """Return the error of a proposal that cannot be made beside what was changed since."""
-    reasons = "; ".join(dict.fromkeys(each.reason for each in overlaps))
+    reasons = "; ".join(dict.fromkeys(overlap.reason for overlap in overlaps))
     return VaultError(
         STALE_EDIT,
         f"Proposal {number} cannot be accepted as it is: {reasons}. Edit it, or refuse it with that reason.",

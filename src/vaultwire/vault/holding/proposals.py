@@ -306,7 +306,7 @@ class DecisionLog:
     def add(self, *decisions: Decision) -> None:
         """Add decisions, synced to disk."""
         now = time.time_ns()
-        lines = [(json.dumps(each._replace(time_ns=each.time_ns or now)._asdict()),) for each in decisions]
+        lines = [(json.dumps(decision._replace(time_ns=decision.time_ns or now)._asdict()),) for decision in decisions]
 
         def write() -> None:
             with self._store.writing() as transaction:

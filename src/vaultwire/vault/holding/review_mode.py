@@ -68,8 +68,8 @@ def places_of(files: Files, steps: list[Step]) -> tuple[str, ...]:
 
 def real_folders(files: Files, folders: Iterable[str]) -> dict[str, str]:
     """Return where those of the folders lead that are links."""
-    found = {folder: _real(files, VaultPath(folder)) for folder in folders if folder}
-    return {folder: real for folder, real in found.items() if real is not None and fold(real) != fold(folder)}
+    real_by_folder = {folder: _real(files, VaultPath(folder)) for folder in folders if folder}
+    return {folder: real for folder, real in real_by_folder.items() if real is not None and fold(real) != fold(folder)}
 
 
 def _real(files: Files, path: VaultPath) -> str | None:

@@ -122,8 +122,10 @@ def news_for(caller: Caller, holding: Holding) -> str:
     except OSError:
         return ""
     oldest = time.time_ns() - _RECENT_NS
-    recent = [each for each in decisions if each.text and each.kind != "told" and each.time_ns >= oldest]
-    concerning = [each for each in recent if is_of(each, caller)]
+    recent = [
+        decision for decision in decisions if decision.text and decision.kind != "told" and decision.time_ns >= oldest
+    ]
+    concerning = [decision for decision in recent if is_of(decision, caller)]
     texts = _texts(_seen(caller, holding, concerning))
     if not texts:
         return ""
@@ -142,8 +144,10 @@ def _seen(caller: Caller, holding: Holding, decisions: Sequence[Decision]) -> li
     except (OSError, VaultError):
         may_tell = [False] * len(decisions)
     return [
-        each if may and (caller.may_read_notes or not _quotes(each)) else each._replace(text=brief(each))
-        for each, may in zip(decisions, may_tell, strict=True)
+        decision
+        if may and (caller.may_read_notes or not _quotes(decision))
+        else decision._replace(text=brief(decision))
+        for decision, may in zip(decisions, may_tell, strict=True)
     ]
 
 

@@ -25,7 +25,7 @@ _ENOUGH = "Do not write it again unless the person asks for it."
 
 def named(files: Sequence[FileChange]) -> str:
     """Return what is done to files, in words: "edit 'Plan.md', move 'A.md' to 'B.md' and 2 more"."""
-    words = [f"{each.kind} {each.path!r}" + (f" to {each.target!r}" if each.target else "") for each in files[:_NAMED]]
+    words = [f"{file.kind} {file.path!r}" + (f" to {file.target!r}" if file.target else "") for file in files[:_NAMED]]
     more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
     return ", ".join(words) + more
 

@@ -109,8 +109,10 @@ def plan_merge(
     plan.steps.append(Move(source, trash_path))
     parsed = parse_note(source_plain)
     sections = Sections(parse_structure(target, target_plain))
-    plan.headings = [each.text for each in asking(progress, parsed.headings) if _has_section(sections, each.text)]
-    plan.newly_resolved = rules.newly_resolved([*links, *((source, each.linktext) for each in parsed.links)])
+    plan.headings = [
+        heading.text for heading in asking(progress, parsed.headings) if _has_section(sections, heading.text)
+    ]
+    plan.newly_resolved = rules.newly_resolved([*links, *((source, link.linktext) for link in parsed.links)])
     return plan
 
 
@@ -217,7 +219,7 @@ def plan_extract(
     whole = parse_structure(path, plain)
     span = _lines_of(whole, plain, part)
     block = _Block.of(whole, plain, part)
-    starts = [0, *(found.end() for found in re.finditer("\n", text)), len(text)]
+    starts = [0, *(line_end.end() for line_end in re.finditer("\n", text)), len(text)]
     first, last = starts[span.first - 1] + len(block.stays if block else ""), starts[span.last]
     part_plain = "\n".join(plain.split("\n")[span.first - 1 : span.last])
     # The part begins after a blank line, so that a rule at its start opens no frontmatter.

@@ -194,10 +194,10 @@ def with_content(template: str, content: str) -> str:
     what it has more comes last. Raises VaultError (INVALID_ARGUMENTS) for properties that cannot be read.
     """
     plain = edits.to_plain(content)
-    given, brought = parse_frontmatter(plain), parse_frontmatter(edits.to_plain(template))
-    if not given.end:
+    own, brought = parse_frontmatter(plain), parse_frontmatter(edits.to_plain(template))
+    if not own.end:
         return edits.append(template, content)
-    for whose, problems in (("template's", brought.problems), ("content's", given.problems if brought.end else [])):
+    for whose, problems in (("template's", brought.problems), ("content's", own.problems if brought.end else [])):
         if problems:
             message = f"The {whose} properties cannot be read: {problems[0]}. Correct them first."
             raise VaultError(INVALID_ARGUMENTS, message)
@@ -210,7 +210,7 @@ def with_content(template: str, content: str) -> str:
             changed[name] = [*there, *(item for item in value if item not in there)]
         elif value is not None or there is None:
             changed[name] = value
-    return edits.append(_with(template, changed, None, plain), plain[given.end :])
+    return edits.append(_with(template, changed, None, plain), plain[own.end :])
 
 
 def _with(text: str, values: Mapping[str, PropertyValue], types: Mapping[str, str] | None, source: str) -> str:
@@ -362,12 +362,14 @@ def check_attachment(name: str, data: bytes, max_bytes: int) -> None:
         raise VaultError(INVALID_ARGUMENTS, f"{name!r} would be empty; give the file's bytes.")
     if len(data) > max_bytes:
         raise _too_large(name, len(data), max_bytes)
-    found = next((each for each in _TYPES if each.start.match(data)), None)
-    if found is None and extension in _ALWAYS_RECOGNISED:
+    file_type = next((known for known in _TYPES if known.start.match(data)), None)
+    if file_type is None and extension in _ALWAYS_RECOGNISED:
         raise VaultError(INVALID_ARGUMENTS, f"{name!r}: these bytes are no {extension} file.")
-    if found is not None and extension not in found.extensions:
-        right = f" Name it with .{found.extensions[0]}." if found.extensions else ""
-        raise VaultError(INVALID_ARGUMENTS, f"{name!r}: these bytes are no {extension} file but a {found.name}.{right}")
+    if file_type is not None and extension not in file_type.extensions:
+        right = f" Name it with .{file_type.extensions[0]}." if file_type.extensions else ""
+        raise VaultError(
+            INVALID_ARGUMENTS, f"{name!r}: these bytes are no {extension} file but a {file_type.name}.{right}"
+        )
 
 
 def decode_base64(text: str, name: str, max_bytes: int) -> bytes:

@@ -293,7 +293,7 @@ def plan_rename_heading(context: PlanContext, path: VaultPath, subpath: str, tex
         return _with_text(line, text, is_underlined=heading.more > 0)
 
     after = parse_structure(path, _with_line(plain, number, renamed))
-    expected = [each._replace(text=text) if each.line == number else each for each in before.parsed.headings]
+    expected = [other._replace(text=text) if other.line == number else other for other in before.parsed.headings]
     is_heading = len(text.splitlines()) == 1 and after.parsed.headings == expected
     if not is_heading or _others(before, number) != _others(after, number):
         raise VaultError(

@@ -196,10 +196,10 @@ def named_in_queries(context: PlanContext, names: re.Pattern[str]) -> list[Probl
         except VaultError:  # it is gone by now, or cannot be read: then it is named elsewhere
             continue
         for block in other_queries(text):
-            found = names.search(block.text)
-            if found is not None:
-                line = block.line + block.text.count("\n", 0, found.start())
-                problems.append(Problem(path, f"the query on line {line} says {found[0]!r} and stays as it is"))
+            match = names.search(block.text)
+            if match is not None:
+                line = block.line + block.text.count("\n", 0, match.start())
+                problems.append(Problem(path, f"the query on line {line} says {match[0]!r} and stays as it is"))
     return problems
 
 
@@ -260,11 +260,11 @@ class MovedLinks:
 
     def by_note(self, links: Iterable[tuple[VaultPath, str]]) -> dict[VaultPath, set[str]]:
         """Return those of the links (the note and the link's text) that must be rewritten, by their notes."""
-        found: dict[VaultPath, set[str]] = {}
+        by_note: dict[VaultPath, set[str]] = {}
         for note, linktext in links:
             if self._must_change(note, linktext):
-                found.setdefault(note, set()).add(linktext)
-        return found
+                by_note.setdefault(note, set()).add(linktext)
+        return by_note
 
     def newly_resolved(
         self, links: Iterable[tuple[VaultPath, str]], place: VaultPath | None = None

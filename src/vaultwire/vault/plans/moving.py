@@ -66,7 +66,7 @@ def plan_move(context: PlanContext, source: VaultPath, target: VaultPath) -> Mov
     return plan_moves(context, [Move(source, target)])
 
 
-def plan_moves(context: PlanContext, wanted: Sequence[Move]) -> MovePlan:
+def plan_moves(context: PlanContext, asked_moves: Sequence[Move]) -> MovePlan:
     """Plan to give files and folders other paths together, so that every link still leads where it led.
 
     A target without extension gets the source's. Raises VaultError: FILE_NOT_FOUND, NOTE_EXISTS where a target is taken, also
@@ -76,7 +76,7 @@ def plan_moves(context: PlanContext, wanted: Sequence[Move]) -> MovePlan:
     files, index, progress = context.files, context.index, context.progress
     folders: list[Move] = []
     singles: list[Move] = []
-    for move in asking(progress, wanted):
+    for move in asking(progress, asked_moves):
         source, is_folder = _source(files, move.source)
         target = _free_target(files, source, move.target, is_folder=is_folder)
         (folders if is_folder else singles).append(Move(source, target))
@@ -84,7 +84,8 @@ def plan_moves(context: PlanContext, wanted: Sequence[Move]) -> MovePlan:
     _check_apart(moves)
     by_folder = MovePaths(enumerate(folders))
     paths = index.paths(progress)
-    moved = {path: place for path in paths if (place := by_folder.after(path)) != path} if folders else {}
+    sources = tuple(f"{move.source}/" for move in folders)
+    moved = {path: by_folder.after(path) for path in paths if path.startswith(sources)}
     moved |= {move.source: move.target for move in singles}
     names = {name for pair in moved.items() for path in pair for name in link_names_to(path)}
     links = index.links_asking(names, [move.source for move in moves], progress)
@@ -155,17 +156,17 @@ def namesakes(context: PlanContext, path: VaultPath) -> list[VaultPath]:
 
 def _source(files: Files, source: VaultPath) -> tuple[VaultPath, bool]:
     """Return what is to move, spelt as on the disk, and whether it is a folder."""
-    found, exists = files.spell(source)
+    spelt, exists = files.spell(source)
     if exists:
-        return found, False
-    if files.is_folder(found):
-        if (held := files.pending.get(found)) is not None:
+        return spelt, False
+    if files.is_folder(spelt):
+        if (held := files.pending.get(spelt)) is not None:
             raise VaultError(
                 INVALID_ARGUMENTS,
-                f"The folder {found!r} waits as proposal {held.proposal}; it can be moved again once the person has decided.",
-                path=found,
+                f"The folder {spelt!r} waits as proposal {held.proposal}; it can be moved again once the person has decided.",
+                path=spelt,
             )
-        return found, True
+        return spelt, True
     raise (
         not_found(source, [])
         if is_note(source)
@@ -316,11 +317,11 @@ def target_of_move(files: Files, source: VaultPath, to: str, *, is_folder: bool)
     else:
         folder, rest = place_of(to, own_folder)
     target = _below(folder, parse_path(rest))
-    found, _ = files.spell(target)
+    spelt, _ = files.spell(target)
     if is_into:
-        becomes_it = is_folder and (found == source or not files.is_folder(found))
+        becomes_it = is_folder and (spelt == source or not files.is_folder(spelt))
         return target if becomes_it else _below(target, own_name)
-    _check_no_folder(files, source, to, found)
+    _check_no_folder(files, source, to, spelt)
     return target
 
 
@@ -329,7 +330,7 @@ def _check_no_folder(files: Files, source: VaultPath, to: str, target: VaultPath
     named = [] if is_note(target) else [target]
     if named and not says_folder(to):
         named.append(files.spell(parse_path(to))[0])
-    folder = next((each for each in named if each != source and files.is_folder(each)), None)
+    folder = next((path for path in named if path != source and files.is_folder(path)), None)
     if folder is None:
         return
     other = f"{to + NOTE_SUFFIX!r} to give it that name" if is_note(source) else "give another name"

@@ -258,12 +258,12 @@ def _refuse(problems: list[Problem], what: str) -> None:
     """Raise VaultError if there are problems: a name that is new in some notes and old in others is worse than none."""
     if not problems:
         return
-    shown = "; ".join(f"{problem.path}: {problem.text}" for problem in problems[:_MAX_NAMED])
+    problem_texts = "; ".join(f"{problem.path}: {problem.text}" for problem in problems[:_MAX_NAMED])
     more = f"; and {len(problems) - _MAX_NAMED} more" if len(problems) > _MAX_NAMED else ""
     notes = "a note" if len(problems) == 1 else f"{len(problems)} notes"
     raise VaultError(
         INVALID_ARGUMENTS,
-        f"{what}, because of {notes}; nothing was changed. {shown}{more}",
+        f"{what}, because of {notes}; nothing was changed. {problem_texts}{more}",
         notes=[problem.path for problem in problems],
     )
 

@@ -137,19 +137,19 @@ def _read(path: VaultPath, text: str) -> _Note:
 
 def _check(edit: Edit, *, can_change_properties: bool) -> None:
     """Refuse an edit with a missing, superfluous or contradictory argument."""
-    given = [name for name in _TARGETS if getattr(edit, name) is not None] + ["body"] * edit.body
-    target = getattr(edit, given[0]) if given else True
+    targets = [name for name in _TARGETS if getattr(edit, name) is not None] + ["body"] * edit.body
+    target = getattr(edit, targets[0]) if targets else True
     is_empty = not (target.strip() if isinstance(target, str) and edit.text is None else target)
     action = edit.action
     faults = (
         (action not in _ACTIONS, f"action: expected one of {', '.join(_ACTIONS)}, got {action!r}."),
-        (len(given) > 1, f"{' and '.join(given)}: an edit has one target."),
+        (len(targets) > 1, f"{' and '.join(targets)}: an edit has one target."),
         # If the target was forgotten, the whole text would be lost.
         (
-            not given and action in ("replace", "delete"),
+            not targets and action in ("replace", "delete"),
             f"{action} needs a target: {', '.join(_TARGETS)}, or body for all after the frontmatter.",
         ),
-        (is_empty, f"{''.join(given)}: it is empty."),
+        (is_empty, f"{''.join(targets)}: it is empty."),
         (action == "delete" and edit.content, "content: delete takes none; use replace to put other text there."),
         (action != "delete" and edit.content is None, f"content: {action} needs it; '' is nothing."),
         (
@@ -207,12 +207,12 @@ def _changes(note: _Note, edit: Edit) -> list[tuple[Change, int]]:
         return [(_body_change(note, edit, content), -1)]
     if edit.section.strip().removeprefix("#").startswith("^"):
         return [(_block_change(note, edit, content), -1)]
-    found = note.sections.headings(edit.section)
+    headings = note.sections.headings(edit.section)
 
     def chain(line: int) -> str:  # the heading's name behind those of the headings above it
         return "#".join(entry.text for entry in note.structure.outline if entry.line <= line <= entry.last_line)
 
-    section = _chosen(note, edit, found, [entry.line for entry in found], "sections", chain)
+    section = _chosen(note, edit, headings, [entry.line for entry in headings], "sections", chain)
     return [(_section_change(note, edit, section, content), note.starts[section.line - 1])]
 
 
@@ -283,8 +283,10 @@ def _last_line_with_text(note: _Note, first: int, last: int) -> int:
 
 
 def _block_change(note: _Note, edit: Edit, content: str) -> Change:
-    found = note.sections.block_ids(edit.section or "")
-    chosen = _chosen(note, edit, found, [each.line for each in found], "blocks", lambda line: note.lines[line - 1])
+    block_ids = note.sections.block_ids(edit.section or "")
+    chosen = _chosen(
+        note, edit, block_ids, [block_id.line for block_id in block_ids], "blocks", lambda line: note.lines[line - 1]
+    )
     tree = BlockTree(note.plain)
     block = tree.named(chosen.line)
     if edit.action == "delete":
@@ -301,26 +303,26 @@ def _block_change(note: _Note, edit: Edit, content: str) -> Change:
 def _text_changes(note: _Note, edit: Edit) -> list[Change]:
     text = to_plain(edit.text or "")
     step = len(text) if edit.every else 1
-    found: list[int] = []
+    places: list[int] = []
     position = note.plain.find(text)
-    while position >= 0 and len(found) <= _MOST_PLACES:
-        found.append(position)
+    while position >= 0 and len(places) <= _MOST_PLACES:
+        places.append(position)
         position = note.plain.find(text, position + step)
-    if not found:
+    if not places:
         raise VaultError(
             TEXT_NOT_FOUND,
             f"{note.structure.path} has no text {_shortened(text)!r}.{hint_at(text, note.lines)}",
             path=note.structure.path,
         )
-    if len(found) > _MOST_PLACES:
+    if len(places) > _MOST_PLACES:
         fault = f"text: {_shortened(text)!r} is in more than {_MOST_PLACES:,} places; give a longer one."
         raise VaultError(INVALID_ARGUMENTS, fault, argument="text")
     starts = [0, *itertools.accumulate(len(line) + 1 for line in note.lines)]
     if not edit.every:
-        lines = [bisect_right(starts, position) for position in found]
-        found = [_chosen(note, edit, found, lines, "texts", lambda line: note.lines[line - 1])]
+        lines = [bisect_right(starts, position) for position in places]
+        places = [_chosen(note, edit, places, lines, "texts", lambda line: note.lines[line - 1])]
     changes = []
-    for position in found:
+    for position in places:
         start, end = (_in_file(note, starts, place) for place in (position, position + len(text)))
         if edit.action == "append":
             start = end
@@ -353,8 +355,8 @@ def _where_added(edit: Edit, changes: list[Change]) -> str:
     side = "after" if edit.action == "append" else "before"
     of_lines = sum(change.whole_lines for change in changes)
     places = ((of_lines, "on a line of its own"), (len(changes) - of_lines, f"within the line, right {side} the text"))
-    told = (where + (f" ({count} times)" if count > 1 else "") for count, where in places if count)
-    return f"Added {' and '.join(told)}."
+    phrases = (where + (f" ({count} times)" if count > 1 else "") for count, where in places if count)
+    return f"Added {' and '.join(phrases)}."
 
 
 def _in_file(note: _Note, plain_starts: list[int], position: int) -> int:
@@ -367,14 +369,14 @@ _Match = TypeVar("_Match")
 
 
 def _chosen(
-    note: _Note, edit: Edit, found: list[_Match], lines: list[int], what: str, say: Callable[[int], str]
+    note: _Note, edit: Edit, candidates: list[_Match], lines: list[int], what: str, say: Callable[[int], str]
 ) -> _Match:
     """Return the match that the edit means. The matches begin at ``lines``; ``say`` describes one for an error."""
-    count = len(found)
+    count = len(candidates)
     if count == 1 and edit.occurrence <= 1:
-        return found[0]
+        return candidates[0]
     if 1 <= edit.occurrence <= count:
-        return found[edit.occurrence - 1]
+        return candidates[edit.occurrence - 1]
     places = ", ".join(
         f"{number}. line {line}: {_shortened(say(line))!r}" for number, line in enumerate(lines[:_MAX_PLACES], 1)
     )

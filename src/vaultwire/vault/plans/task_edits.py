@@ -362,27 +362,27 @@ def _is_tasks(text: str, settings: Settings) -> bool:
 
 def _find(path: VaultPath, tasks: list[Task], edit: TaskEdit) -> Task:
     """Return the task that an edit names. A line that has another text by now is no hindrance if one task has the text."""
-    wanted = _compared(edit.text)
-    found = [task for task in tasks if wanted in _compared(task.text)]
-    there = [task for task in found if task.line == edit.line]
-    same = [task for task in found if _compared(task.text) == wanted] or found
-    if there or (wanted and len(same) == 1):
+    sought = _compared(edit.text)
+    matching = [task for task in tasks if sought in _compared(task.text)]
+    there = [task for task in matching if task.line == edit.line]
+    same = [task for task in matching if _compared(task.text) == sought] or matching
+    if there or (sought and len(same) == 1):
         return (there or same)[0]
-    if wanted and same:
+    if sought and same:
         raise VaultError(
             AMBIGUOUS_TARGET,
             f"{path} has {len(same)} tasks {_shortened(edit.text)!r}: {_places(same)}. Give line too, or more of the text.",
             path=path,
             lines=[task.line for task in same[:_MAX_PLACES]],
         )
-    which = f"task {_shortened(edit.text)!r}" if wanted else f"task on line {edit.line}"
+    which = f"task {_shortened(edit.text)!r}" if sought else f"task on line {edit.line}"
     others = f"Its tasks: {_places(tasks)}." if tasks else "It has no tasks at all."
     raise VaultError(TEXT_NOT_FOUND, f"{path} has no {which}. {others}", path=path)
 
 
 def _places(tasks: list[Task]) -> str:
-    shown = "; ".join(f"line {task.line}: {_shortened(task.text)!r}" for task in tasks[:_MAX_PLACES])
-    return shown + (f" and {len(tasks) - _MAX_PLACES} more" if len(tasks) > _MAX_PLACES else "")
+    places = "; ".join(f"line {task.line}: {_shortened(task.text)!r}" for task in tasks[:_MAX_PLACES])
+    return places + (f" and {len(tasks) - _MAX_PLACES} more" if len(tasks) > _MAX_PLACES else "")
 
 
 def _compared(text: str) -> str:
