@@ -182,8 +182,8 @@ def test_signing_out_ends_the_cookie_itself(server: Serving, person: Person) -> 
     assert kept.get(page_of("Hostile.md")).status == 401
 
 
-@pytest.mark.parametrize("ended_by", ["expiry", "removal", "password"])
-def test_a_session_ends_with_its_time_its_person_and_the_password(tmp_path: Path, ended_by: str) -> None:
+@pytest.mark.parametrize("ended_by", ["expiry", "removal", "password", "passkeys"])
+def test_a_session_ends_with_its_time_its_person_the_password_and_the_passkeys(tmp_path: Path, ended_by: str) -> None:
     now = 1_000_000.0
     store = Store(str(tmp_path / "sign-in"), lambda: now)
     store.add_person("Ana", "hash")
@@ -194,8 +194,10 @@ def test_a_session_ends_with_its_time_its_person_and_the_password(tmp_path: Path
     elif ended_by == "removal":
         store.remove_person("Ana")
         store.add_person("Ana", "hash")
-    else:
+    elif ended_by == "password":
         store.set_password("ana", "another hash")
+    else:
+        store.remove_passkeys("ana")  # the device is lost
     assert store.person_of_session(session) is None
     store.close()
 

@@ -26,6 +26,11 @@ def _add_people(parser: argparse.ArgumentParser) -> None:
     added = actions.add_parser("add", help="let a person sign in, or give one another password")
     added.add_argument("name", help="name of the person, such as Ana")
     actions.add_parser("list", help="list the people")
+    passkey = actions.add_parser(
+        "passkey", help="print the address at which a person makes a passkey, once within an hour"
+    )
+    passkey.add_argument("name", help="name of the person")
+    passkey.add_argument("--remove", action="store_true", help="remove the passkeys of the person instead")
     removed = actions.add_parser("remove", help="remove a person with all that they allowed; servers refuse it at once")
     removed.add_argument("name", help="name of the person")
 
@@ -33,7 +38,7 @@ def _add_people(parser: argparse.ArgumentParser) -> None:
 @command(
     "people",
     SETTING_UP,
-    "manage who may sign in at serve --public-url: add, list, remove",
+    "manage who may sign in at serve --public-url: add, list, passkey, remove",
     "vaultwire people add Ana",
     options=_add_people,
 )
@@ -42,9 +47,13 @@ def people(options: argparse.Namespace) -> int:
     with closing(_open_store()) as store:
         if options.action == "add":
             return _add_person(store, options.name)
+        if options.action == "passkey":
+            return _remove_passkeys(store, options.name) if options.remove else _enrol(store, options.name)
         if options.action == "list":
             for person in store.people():
-                say(f"{person.name}\tsince {_day(person.created)}")
+                count = store.count_passkeys(person.name)
+                passkeys = f"\t{count} passkey{'s' * (count > 1)}" if count else ""
+                say(f"{person.name}\tsince {_day(person.created)}{passkeys}")
         elif not store.remove_person(options.name):
             complain(f"there is nobody named {options.name}")
             return 1
@@ -75,6 +84,28 @@ def _add_person(store: Store, name: str) -> int:
         complain(str(error))
         return 1
     say(f"{name} can sign in." if is_new else f"{name} has another password. What {name} allowed stays allowed.")
+    return 0
+
+
+def _enrol(store: Store, name: str) -> int:
+    person, url = store.person(name), store.url()
+    if person is None:
+        complain(f"there is nobody named {name}")
+        return 1
+    if url is None:
+        complain("this server has no public URL yet: start vaultwire serve with --public-url first")
+        return 1
+    say(f"At this address {person.name} makes a passkey, once within an hour. Give it to nobody else:", to_stderr=True)
+    say(f"{url}/passkey#{store.new_enrolment(person.name)}")
+    return 0
+
+
+def _remove_passkeys(store: Store, name: str) -> int:
+    count = store.remove_passkeys(name)
+    if not count:
+        complain(f"{name} has no passkey")
+        return 1
+    say(f"Removed: {count} passkey{'s' * (count > 1)} of {name}")
     return 0
 
 

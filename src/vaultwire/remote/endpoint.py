@@ -24,7 +24,16 @@ from vaultwire import __version__
 from vaultwire.remote import people
 from vaultwire.remote.clients import Client, ClientRefused, Clients, host_of
 from vaultwire.remote.note_pages import NotePages, Read
-from vaultwire.remote.pages import HOLD_DAYS, Asked, consent_page, headers_of_page, message_page, sign_in_page
+from vaultwire.remote.pages import (
+    HOLD_DAYS,
+    Asked,
+    consent_page,
+    headers_of_page,
+    message_page,
+    passkey_page,
+    sign_in_page,
+)
+from vaultwire.remote.passkeys import PasskeyRefused, Passkeys, can_have_passkeys
 from vaultwire.remote.people import Attempts
 from vaultwire.remote.store import (
     ACCESS,
@@ -163,6 +172,7 @@ class SignIn:
         ).encode()
         self._card = _to_json(_card_of(url))
         self._tickets: dict[bytes, tuple[str, bytes, float]] = {}
+        self._passkeys = Passkeys(store, url) if can_have_passkeys(url) else None
         self._attempts = Attempts()
         self._hashing = asyncio.Semaphore(_MAX_HASHES)
         self._waiting = 0
@@ -190,6 +200,7 @@ class SignIn:
                 for place, kind in _CARDS
             ),
             guard.Door("authorize", "/authorize", self._authorize, _MAX_BODY_BYTES, False, guard.READING),
+            guard.Door("passkey", "/passkey", self._make_passkey, _MAX_BODY_BYTES, False, guard.READING),
             # Where a connector address has led nowhere: a 401 would have the client sign in instead.
             guard.Door("", "/c", guard.answer_nothing, sys.maxsize, needs_key=False),
             *(
@@ -416,7 +427,7 @@ class SignIn:
                 fields, folders = _read_fields(body, "folder", _MAX_FOLDERS)
                 await self._answer_person(request, asked, fields, folders, dict(scope["headers"]), send)
             else:
-                await send_whole(send, 200, headers_of_page(request.redirect_uri), sign_in_page(asked))
+                await self._ask_to_sign_in(send, request, asked)
         except _OAuthError as error:
             answer = {"error": error.error, "error_description": str(error)}
             await self._send_back(send, request, answer)
@@ -461,13 +472,14 @@ class SignIn:
         headers: Mapping[bytes, bytes],
         send: Send,
     ) -> None:
-        head = headers_of_page(request.redirect_uri)
         match fields.get("step"):
-            case "sign-in":
-                person, problem, status = await self._sign_in(fields, headers)
+            case "sign-in" | "passkey" as step:
+                if step == "passkey":
+                    person, problem, status = await self._sign_in_by_passkey(request, fields)
+                else:
+                    person, problem, status = await self._sign_in(fields, headers)
                 if not person:
-                    page = sign_in_page(asked, problem, fields.get("name", "")[:40])
-                    await send_whole(send, status, head, page)
+                    await self._ask_to_sign_in(send, request, asked, problem, fields.get("name", "")[:40], status)
                     return
                 browser = await asyncio.to_thread(self._store.new_browser, person)
                 page = consent_page(asked, person, self._new_ticket(person, request), await self._list_folders())
@@ -478,12 +490,58 @@ class SignIn:
                 code = await self._allow(request, asked, fields, folders, person) if person else None
                 if code is None:
                     problem = "This page was open for too long, or its answer was sent before. Sign in again."
-                    await send_whole(send, 403, head, sign_in_page(asked, problem))
+                    await self._ask_to_sign_in(send, request, asked, problem, status=403)
                     return
                 await self._send_back(send, request, {"code": code})
             case _:
                 self._tell(f"{request.host}: a person refused it")
                 raise _OAuthError("access_denied", "the person refused")
+
+    async def _ask_to_sign_in(
+        self, send: Send, request: _Request, asked: Asked, problem: str = "", name: str = "", status: int = 200
+    ) -> None:
+        """Show the page of sign-in, with the button for passkeys where somebody has one."""
+        options = None
+        if self._passkeys is not None and await asyncio.to_thread(self._store.count_passkeys) > 0:
+            options = self._passkeys.request(request.digest)
+        head = headers_of_page(request.redirect_uri, has_script=options is not None)
+        await send_whole(send, status, head, sign_in_page(asked, problem, name, options))
+
+    async def _sign_in_by_passkey(self, request: _Request, fields: Mapping[str, str]) -> tuple[str, str, int]:
+        """Return the same as ``_sign_in``."""
+        if self._passkeys is None:
+            return "", "This server has no passkeys.", 403
+        try:
+            return await asyncio.to_thread(self._passkeys.verify, request.digest, fields.get("answer", "")), "", 200
+        except PasskeyRefused as refused:
+            self._tell("a passkey that does not count was given on the sign-in page")
+            return "", str(refused), 403
+
+    async def _make_passkey(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Show the page on which a person makes a passkey, and answer its script."""
+        if scope["path"] != "/passkey" or self._passkeys is None:
+            await guard.answer_nothing(scope, receive, send)
+        elif scope["method"] != "POST":
+            head = headers_of_page(has_script=True)
+            await send_page(scope, send, passkey_page(), *head)
+        else:
+            body = await read_body(receive)
+            if body is None:
+                return
+            try:
+                fields, _ = _read_fields(body)
+                code = fields.get("code", "")
+                if fields.get("step") == "add":
+                    person = await asyncio.to_thread(self._passkeys.add, code, fields.get("answer", ""))
+                    self._tell(f"{person} has a new passkey")
+                    status, told = 200, {"person": person}
+                else:
+                    status, told = 200, await asyncio.to_thread(self._passkeys.creation, code)
+            except PasskeyRefused as refused:
+                status, told = 403, {"error": "access_denied", "error_description": str(refused)}
+            except _OAuthError as error:
+                status, told = error.status, {"error": error.error, "error_description": str(error)}
+            await send_whole(send, status, [(b"content-type", b"application/json")], _to_json(told))
 
     async def _sign_in(self, fields: Mapping[str, str], headers: Mapping[bytes, bytes]) -> tuple[str, str, int]:
         """Return the name of the person, or an empty name, the problem in words and the status."""

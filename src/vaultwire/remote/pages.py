@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from vaultwire.remote.clients import APP_SCHEMES, HERE, Client, host_of
@@ -46,6 +47,48 @@ button.first { background: var(--accent); border-color: var(--accent); color: va
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 """
 """Of all pages of this room."""
+# One script for both pages. The code of an enrolment stands behind "#", which browsers send nowhere.
+_SCRIPT = """
+const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
+const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)))
+  .replace(/\\+/g, "-").replace(/\\//g, "_").replace(/=+$/, "");
+const button = document.getElementById("passkey"), said = document.getElementById("said");
+const say = (words) => { said.textContent = words; said.hidden = false; };
+function answer(made) {
+  const response = {};
+  for (const name of ["clientDataJSON", "authenticatorData", "signature", "userHandle", "attestationObject"])
+    if (made.response[name]) response[name] = text(made.response[name]);
+  return JSON.stringify({ id: made.id, rawId: text(made.rawId), type: made.type, response, clientExtensionResults: {} });
+}
+async function signIn(form) {
+  const options = JSON.parse(form.dataset.options);
+  const publicKey = { ...options, challenge: bytes(options.challenge) };
+  form.elements.answer.value = answer(await navigator.credentials.get({ publicKey }));
+  form.submit();
+}
+async function post(fields) {
+  const reply = await fetch("passkey", { method: "POST", body: new URLSearchParams(fields), credentials: "omit" });
+  const told = await reply.json();
+  if (!reply.ok) throw new Error(told.error_description);
+  return told;
+}
+async function make() {
+  const code = location.hash.slice(1);
+  const options = await post({ step: "begin", code });
+  const publicKey = { ...options, challenge: bytes(options.challenge), user: { ...options.user, id: bytes(options.user.id) } };
+  const made = await navigator.credentials.create({ publicKey });
+  const told = await post({ step: "add", code, answer: answer(made) });
+  button.hidden = true;
+  say(`${told.person} can sign in with this passkey from now on. You can close this page.`);
+}
+if (window.PublicKeyCredential) {
+  const form = document.getElementById("with-passkey");
+  button.hidden = false;
+  button.addEventListener("click", () => (form ? signIn(form) : make()).catch((error) => say(
+    error.name === "NotAllowedError" ? "The browser gave no passkey. Try again." : error.message)));
+} else say("This browser has no passkeys.");
+"""
+_SCRIPT_HASH = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -58,7 +101,7 @@ _PAGE = """<!DOCTYPE html>
 <body>
 <main>
 {body}
-</main>
+</main>{script}
 </body>
 </html>
 """
@@ -81,8 +124,13 @@ class Asked(NamedTuple):
         return "a program on your computer" if host == HERE else host
 
 
-def headers_of_page(redirect_uri: str = "", *, leads_on: bool = False, style: str = STYLE) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a page; its form may lead to ``redirect_uri`` or, with ``leads_on``, also on from there."""
+def headers_of_page(
+    redirect_uri: str = "", *, leads_on: bool = False, style: str = STYLE, has_script: bool = False
+) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a page; its form may lead to ``redirect_uri`` or, with ``leads_on``, also on from there.
+
+    ``has_script``: it asks for a passkey, by the one script that may run.
+    """
     # Browsers hold each redirect after a form to "form-action", also those of the client's own server, which may lead to an app
     # or to a port of the person's computer. So the page without a password allows these; the one with a password does not.
     parts = urlsplit(redirect_uri)
@@ -97,6 +145,8 @@ def headers_of_page(redirect_uri: str = "", *, leads_on: bool = False, style: st
         f"default-src 'none'; style-src 'sha256-{style_hash}'; form-action 'self'{f' {target}' if redirect_uri else ''}; "
         "base-uri 'none'; frame-ancestors 'none'"
     )
+    if has_script:
+        policy += f"; script-src 'sha256-{_SCRIPT_HASH}'; connect-src 'self'"
     return [
         (b"content-type", b"text/html; charset=utf-8"),
         (b"content-security-policy", policy.encode("ascii")),
@@ -114,12 +164,36 @@ def message_page(title: str, *paragraphs: str) -> bytes:
     return page(title, "\n".join(f"<p>{escape(text)}</p>" for text in paragraphs))
 
 
-def sign_in_page(asked: Asked, problem: str = "", name: str = "") -> bytes:
-    """Return the page on which a person gives name and password; ``problem`` is what was wrong the last time."""
+def passkey_page() -> bytes:
+    """Return the page on which a person makes a passkey."""
+    return page(
+        "Add a passkey",
+        """<p>With a passkey you sign in by the lock of your phone or computer, without a password. It stays on your device, or
+in the account that keeps your passkeys.</p>
+<p><button id="passkey" type="button" class="first" hidden>Make a passkey</button></p>
+<p id="said" class="warning" role="status" hidden></p>""",
+        has_script=True,
+    )
+
+
+def sign_in_page(asked: Asked, problem: str = "", name: str = "", passkey: Mapping[str, Any] | None = None) -> bytes:
+    """Return the page on which a person gives name and password; ``problem`` is what was wrong the last time.
+
+    ``passkey`` is what the browser is asked for in their place, None where nobody has a passkey.
+    """
+    with_passkey = (
+        ""
+        if passkey is None
+        else f"""<form id="with-passkey" method="post" data-options="{escape(json.dumps(passkey))}">
+<input type="hidden" name="step" value="passkey"><input type="hidden" name="answer">
+<p><button id="passkey" type="button" class="first" hidden>Sign in with a passkey</button></p>
+<p id="said" class="warning" role="status" hidden></p></form>"""
+    )
     return page(
         f"Connect {asked.who} to your notes?",
         f"""{_about(asked)}
 {f'<p class="warning" role="alert">{escape(problem)}</p>' if problem else ""}
+{with_passkey}
 <form method="post">
 <label>Your name <input type="text" name="name" value="{escape(name)}" required maxlength="40" autocomplete="username"
  autocapitalize="none"></label>
@@ -129,6 +203,7 @@ def sign_in_page(asked: Asked, problem: str = "", name: str = "") -> bytes:
 </form>
 <p class="small">You did not begin this yourself? Then refuse, or close this page. Signing in allows nothing yet:
 the next page asks you. Name and password are those of <code>vaultwire people add</code> at {escape(asked.place)}.</p>""",
+        has_script=passkey is not None,
     )
 
 
@@ -209,7 +284,8 @@ def _about(asked: Asked) -> str:
     return f'{about}\n<p class="warning">{escape(warning)}</p>'
 
 
-def page(title: str, body: str, style: str = STYLE, *, has_heading: bool = False) -> bytes:
+def page(title: str, body: str, style: str = STYLE, *, has_heading: bool = False, has_script: bool = False) -> bytes:
     """Return a page; ``title`` is text, ``body`` markup, which may have its heading in itself."""
     heading = "" if has_heading else f"<h1>{escape(title)}</h1>\n"
-    return _PAGE.format(title=escape(title), style=style, body=heading + body).encode("utf-8", "replace")
+    script = f"\n<script>{_SCRIPT}</script>" if has_script else ""
+    return _PAGE.format(title=escape(title), style=style, body=heading + body, script=script).encode("utf-8", "replace")

@@ -34,6 +34,8 @@ BROWSER_SECONDS = 365 * 24 * 3600
 _MOST_BROWSERS = 50
 # A browser that shows a person's notes.
 SESSION_SECONDS = 7 * 24 * 3600
+_MOST_PASSKEYS = 20
+_ENROLMENT_SECONDS = 3600
 # Between two notes of when a grant was last used.
 _USED_SECONDS = 3600
 # Until a person ends it.
@@ -44,6 +46,11 @@ CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value BLOB NOT NULL)
 CREATE TABLE IF NOT EXISTS people (name TEXT PRIMARY KEY COLLATE NOCASE, password TEXT NOT NULL, created INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS browsers (hash BLOB PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, expires INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS sessions (hash BLOB PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, expires INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS passkeys (
+    id BLOB PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, data BLOB NOT NULL, count INTEGER NOT NULL,
+    created INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS enrolments (hash BLOB PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, expires INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS grants (
     id TEXT PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, client TEXT NOT NULL, client_id TEXT NOT NULL,
     client_name TEXT NOT NULL, writes INTEGER NOT NULL, created INTEGER NOT NULL, expires INTEGER NOT NULL,
@@ -76,6 +83,13 @@ class Person(NamedTuple):
     name: str
     password: str
     created: int
+
+
+class Passkey(NamedTuple):
+    """A passkey of a person; ``data`` has its public key, as WebAuthn's attested credential data."""
+
+    person: str
+    data: bytes
 
 
 class Grant(NamedTuple):
@@ -225,8 +239,8 @@ class Store:
     def remove_person(self, name: str) -> bool:
         """Remove a person with all that they granted. Return False if there is nobody of this name."""
         with self._writing() as database:
-            database.execute("DELETE FROM browsers WHERE person = ?", (name,))
-            database.execute("DELETE FROM sessions WHERE person = ?", (name,))
+            for table in ("browsers", "sessions", "passkeys", "enrolments"):
+                database.execute(f"DELETE FROM {table} WHERE person = ?", (name,))  # noqa: S608 - our own words
             database.execute("DELETE FROM grants WHERE person = ?", (name,))
             self._prune(database)
             return database.execute("DELETE FROM people WHERE name = ?", (name,)).rowcount > 0
@@ -274,6 +288,79 @@ class Store:
                 (_hash(secret), person, self._now()),
             )
             return found.fetchone() is not None
+
+    # ------------------------------------------------------------------ passkeys
+
+    def new_enrolment(self, person: str) -> str:
+        """Return a code with which a person of this store makes a passkey once, within an hour."""
+        code, now = _new_secret("vwe_"), int(self._now())
+        with self._writing() as database:
+            database.execute("DELETE FROM enrolments WHERE expires <= ? OR person = ?", (now, person))
+            database.execute("INSERT INTO enrolments VALUES (?, ?, ?)", (_hash(code), person, now + _ENROLMENT_SECONDS))
+        return code
+
+    def enrolling(self, code: str) -> str | None:
+        """Return the name of the person of a code that is not over, None for no such code."""
+        with self._writing() as database:
+            return self._enrolling(database, code)
+
+    def _enrolling(self, database: sqlite3.Connection, code: str) -> str | None:
+        row = database.execute(
+            "SELECT p.name FROM enrolments e JOIN people p ON p.name = e.person WHERE e.hash = ? AND e.expires > ?",
+            (_hash(code), self._now()),
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def add_passkey(self, code: str, id_: bytes, data: bytes, count: int) -> str | None:
+        """Add a passkey for the person of a code, which is over then; return the person's name, None for no such code."""
+        with self._writing() as database:
+            person = self._enrolling(database, code)
+            database.execute("DELETE FROM enrolments WHERE hash = ?", (_hash(code),))
+            if person is not None:
+                row = (id_, person, data, count, int(self._now()))
+                database.execute("INSERT OR IGNORE INTO passkeys VALUES (?, ?, ?, ?, ?)", row)
+                latest = "SELECT id FROM passkeys WHERE person = ? ORDER BY created DESC, rowid DESC LIMIT ?"
+                database.execute(
+                    f"DELETE FROM passkeys WHERE person = ? AND id NOT IN ({latest})",  # noqa: S608 - our own words
+                    (person, person, _MOST_PASSKEYS),
+                )
+            return person
+
+    def passkey(self, id_: bytes) -> Passkey | None:
+        """Return a passkey by its id, None for no such one."""
+        with self._writing() as database:
+            row = database.execute("SELECT person, data FROM passkeys WHERE id = ?", (id_,)).fetchone()
+            return None if row is None else Passkey(*row)
+
+    def use_passkey(self, id_: bytes, count: int) -> bool:
+        """Note a use of a passkey. Return False if its counter did not go up: then there is a copy of it.
+
+        Many passkeys do not count, and say 0 each time (WebAuthn, 6.1.1).
+        """
+        with self._writing() as database:
+            used = database.execute(
+                "UPDATE passkeys SET count = ? WHERE id = ? AND (count < ? OR (count = 0 AND ? = 0))",
+                (count, id_, count, count),
+            )
+            return used.rowcount > 0
+
+    def count_passkeys(self, person: str | None = None) -> int:
+        """Return how many passkeys a person has; of everybody for None."""
+        with self._writing() as database:
+            row = database.execute(
+                "SELECT count(*) FROM passkeys WHERE person = ? OR ? IS NULL", (person, person)
+            ).fetchone()
+            return int(row[0])
+
+    def remove_passkeys(self, person: str) -> int:
+        """Remove the passkeys of a person, and codes for more; return how many there were.
+
+        A device may be in other hands, so no browser counts as the person's any more.
+        """
+        with self._writing() as database:
+            for table in ("browsers", "sessions", "enrolments"):
+                database.execute(f"DELETE FROM {table} WHERE person = ?", (person,))  # noqa: S608 - our own words
+            return database.execute("DELETE FROM passkeys WHERE person = ?", (person,)).rowcount
 
     # ------------------------------------------------------------------ grants
 
