@@ -40,6 +40,17 @@ def load_policy(config: Config) -> LoadedPolicy | None:
         raise ConfigError(str(error)) from None
 
 
+def narrow_policy(loaded: LoadedPolicy | None, folders: Sequence[str]) -> LoadedPolicy | None:
+    """Return a policy that also hides what is in none of these folders; for no folder, or the vault's own, the same."""
+    if not folders or "" in folders:
+        return loaded
+    from vaultwire.trust.policy_file import LoadedPolicy  # noqa: PLC0415 - only where it is asked for, here and below
+    from vaultwire.trust.policy_rules import PathRules  # noqa: PLC0415
+
+    loaded = loaded or LoadedPolicy("", Policy(), None, MAX_NOTE_BYTES, MAX_ATTACHMENT_BYTES)
+    return loaded._replace(paths=(loaded.paths or PathRules(note_bytes=loaded.note_bytes)).only_in(folders))
+
+
 def make_policy(config: Config, loaded: LoadedPolicy | None = None) -> Policy:
     """Return what the person allows in this run."""
     policy = Policy() if loaded is None else loaded.policy

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -32,6 +33,8 @@ p, dl, fieldset { margin: 0 0 1rem; }
 dt { color: var(--soft); } dd { margin: 0 0 .6rem; } ul { margin: 0; padding-left: 1.2rem; }
 label { display: block; margin: 0 0 .8rem; } label.choice { margin: .4rem 0; }
 fieldset { padding: .4rem .8rem; border: 1px solid var(--line); border-radius: 8px; }
+ul.folders { max-height: 16rem; overflow-y: auto; padding: 0; list-style: none; }
+fieldset p { margin: 0 0 .4rem; }
 input[type=text], input[type=password], select { display: block; width: 100%; min-height: 2.8rem; padding: .4rem .7rem;
   font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--line); border-radius: 8px; }
 button { min-height: 2.8rem; padding: .4rem 1.2rem; font: inherit; color: inherit; background: none;
@@ -129,8 +132,11 @@ the next page asks you. Name and password are those of <code>vaultwire people ad
     )
 
 
-def consent_page(asked: Asked, person: str, ticket: str) -> bytes:
-    """Return the page on which a person allows a client something; ``ticket`` shows that the person signed in."""
+def consent_page(asked: Asked, person: str, ticket: str, folders: Mapping[str, Sequence[str] | None]) -> bytes:
+    """Return the page on which a person allows a client something; ``ticket`` shows that the person signed in.
+
+    ``folders`` are those of each vault, by its name; None where they are not known yet.
+    """
     reading = '<label class="choice"><input type="radio" name="access" value="{}"{}> {}</label>'
     choices = [reading.format("read", " checked", "Read and search notes")]
     if asked.may_write:
@@ -148,6 +154,7 @@ def consent_page(asked: Asked, person: str, ticket: str) -> bytes:
 <form method="post">
 <input type="hidden" name="ticket" value="{escape(ticket)}">
 <fieldset><legend>It may</legend>{"".join(choices)}</fieldset>
+{_folders_to_tick(folders)}
 <label>For how long <select name="days">{days}</select></label>
 <div class="buttons"><button class="first" name="step" value="allow">Allow</button>
 <button name="step" value="refuse">Refuse</button></div>
@@ -155,6 +162,32 @@ def consent_page(asked: Asked, person: str, ticket: str) -> bytes:
 <p class="small">What it reads goes to {escape(asked.who)} and the company behind it. Its changes are on record under
 “{escape(person)} through {escape(host_of(asked.redirect_uri))}” and can be undone. To end it at any time:
 <code>vaultwire grants revoke</code>.</p>""",
+    )
+
+
+def _folders_to_tick(folders: Mapping[str, Sequence[str] | None]) -> str:
+    """Return the boxes for folders. There is no choice beside them that could contradict a tick."""
+    if any(paths is None for paths in folders.values()):
+        return (
+            '<p class="warning">Single folders cannot be chosen now: the notes are still being read. Wait a minute and '
+            "connect again, or go on and allow all notes.</p>"
+        )
+    boxes = []
+    for number, (vault, paths) in enumerate(folders.items()):
+        entries = [(path, path) for path in paths or ()]
+        if len(folders) > 1:
+            boxes.append(f"<li>{escape(vault)}</li>")
+            entries.insert(0, ("", f"all of {vault}"))
+        boxes += [
+            f'<li><label class="choice"><input type="checkbox" name="folder" value="{number}/{escape(path)}"> '
+            f"{escape(text)}</label></li>"
+            for path, text in entries
+        ]
+    if not boxes:
+        return ""
+    return (
+        "<fieldset><legend>Only in these folders</legend><p>Tick none, and it sees all notes. Tick some, and it sees "
+        f'nothing outside them.</p><ul class="folders">{"".join(boxes)}</ul></fieldset>'
     )
 
 

@@ -8,6 +8,7 @@ bits, so nobody can find one by trying. A secret is looked up by its hash, so th
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import secrets
 import sqlite3
@@ -15,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from vaultwire.trust.policy import READS_ONLY
 from vaultwire.vault.disk.file_operations import keep_private, make_private
@@ -46,7 +47,7 @@ CREATE TABLE IF NOT EXISTS sessions (hash BLOB PRIMARY KEY, person TEXT NOT NULL
 CREATE TABLE IF NOT EXISTS grants (
     id TEXT PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, client TEXT NOT NULL, client_id TEXT NOT NULL,
     client_name TEXT NOT NULL, writes INTEGER NOT NULL, created INTEGER NOT NULL, expires INTEGER NOT NULL,
-    used INTEGER NOT NULL
+    used INTEGER NOT NULL, folders TEXT NOT NULL DEFAULT '[]'
 );
 CREATE TABLE IF NOT EXISTS tokens (
     hash BLOB PRIMARY KEY, kind TEXT NOT NULL, grant_id TEXT NOT NULL, expires INTEGER NOT NULL, used INTEGER NOT NULL,
@@ -55,6 +56,18 @@ CREATE TABLE IF NOT EXISTS tokens (
 CREATE INDEX IF NOT EXISTS tokens_by_grant ON tokens (grant_id);
 CREATE INDEX IF NOT EXISTS tokens_by_parent ON tokens (parent);
 """
+
+
+Folders: TypeAlias = tuple[tuple[str, str], ...]
+"""Folders, each as the name of its vault and its path there."""
+
+
+def names_of(folders: Folders) -> list[str]:
+    """Return folders in words, one each, with the names of their vaults where they have some."""
+    return [
+        f"the folder {path}{f' of the vault {vault}' * bool(vault)}" if path else f"the vault {vault}"
+        for vault, path in folders
+    ]
 
 
 class Person(NamedTuple):
@@ -69,6 +82,7 @@ class Grant(NamedTuple):
     """What a person allowed a client: for whom ``person`` is empty, the person at the keyboard made a connector address.
 
     ``client`` is the host that gets the answers; ``client_name`` is what the client calls itself, which may be anything.
+    ``folders`` are all that it may see, each with its vault; an empty path is the whole vault, and none are all vaults.
     """
 
     id: str
@@ -80,6 +94,7 @@ class Grant(NamedTuple):
     created: int
     expires: int
     used: int
+    folders: Folders = ()
 
     @property
     def name(self) -> str:
@@ -117,7 +132,8 @@ class Replayed(Exception):  # noqa: N818 - what happened, for the log
         self.grant = grant
 
 
-_GRANT = "g.id, g.person, g.client, g.client_id, g.client_name, g.writes, g.created, g.expires, g.used"
+_GRANT = "g.id, g.person, g.client, g.client_id, g.client_name, g.writes, g.created, g.expires, g.used, g.folders"
+_GRANT_COLUMNS = len(Grant._fields)
 
 
 class Store:
@@ -133,6 +149,10 @@ class Store:
         self._lock = threading.Lock()
         self._writer = _connect(path)
         self._writer.executescript(_TABLES)
+        if "folders" not in [
+            column[1] for column in self._writer.execute("PRAGMA table_info (grants)")
+        ]:  # an older file
+            self._writer.execute("ALTER TABLE grants ADD COLUMN folders TEXT NOT NULL DEFAULT '[]'")
         self._reader = _connect(path)  # one of its own, so that it never waits for another's write
 
     def close(self) -> None:
@@ -296,7 +316,8 @@ class Store:
 
     def _add_grant(self, database: sqlite3.Connection, asked: Grant) -> Grant:
         grant = asked._replace(id=secrets.token_hex(8), created=int(self._now()), used=int(self._now()))
-        database.execute("INSERT INTO grants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", grant)
+        row = (*grant[:-1], json.dumps(grant.folders))
+        database.execute("INSERT INTO grants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         return grant
 
     def _prune(self, database: sqlite3.Connection) -> None:
@@ -403,7 +424,7 @@ class Store:
             f" WHERE t.hash = ? AND t.kind IN ({places})",
             (_hash(secret), *kinds),
         ).fetchone()
-        return None if row is None else (row[9:], _to_grant(row[:9]))
+        return None if row is None else (row[_GRANT_COLUMNS:], _to_grant(row[:_GRANT_COLUMNS]))
 
 
 def _connect(path: str) -> sqlite3.Connection:
@@ -414,7 +435,8 @@ def _connect(path: str) -> sqlite3.Connection:
 
 def _to_grant(row: Sequence[Any]) -> Grant:
     grant = Grant(*row)
-    return grant._replace(writes=bool(grant.writes))
+    folders = tuple((vault, path) for vault, path in json.loads(row[-1]))
+    return grant._replace(writes=bool(grant.writes), folders=folders)
 
 
 def _add_token(
