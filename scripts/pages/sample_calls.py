@@ -139,5 +139,8 @@ CALLS: dict[str, SampleCall] = {
     "fix_links": SampleCall({"fixes": [{"from": "Anna", "to": "Ana"}]}),
     "find_duplicates": SampleCall({}),
 }
-NOT_SHOWN = {"web_search": "No example: its answer comes from a search engine, and differs from day to day."}
+NOT_SHOWN = {
+    "web_search": "No example: its answer comes from a search engine, and differs from day to day.",
+    "save_file": "No example: its file is one of ChatGPT's, at a URL that is valid for some minutes.",
+}
 """The tools without an example, and why."""

@@ -301,6 +301,16 @@ def test_screen_readers_get_names_that_differ(door: DeskDoor, tab: Tab) -> None:
     assert {"main", "navigation", "status", "search"} <= {role for role, _ in found}
 
 
+def small_on_a_phone(tab: Tab) -> list[str]:
+    """Return what a finger misses (below 24 pixels: WCAG 2.5.8), and fields at which Safari would enlarge the page."""
+    found: list[str] = tab.evaluate(
+        "[...document.querySelectorAll('.head a, button, input, select, textarea')].filter((e) => e.checkVisibility())"
+        ".filter((e) => e.getBoundingClientRect().height < 24 || (e.matches('input, select, textarea')"
+        " && parseFloat(getComputedStyle(e).fontSize) < 16)).map((e) => e.outerHTML)"
+    )
+    return found
+
+
 @pytest.mark.parametrize("width", [360, 768, 1440])
 def test_no_width_makes_the_page_scroll_sideways(door: DeskDoor, tab: Tab, width: int) -> None:
     change = door.edit(("Projects/Plan.md", EDITED), ("People/Ada.md", ADA))
@@ -313,6 +323,7 @@ def test_no_width_makes_the_page_scroll_sideways(door: DeskDoor, tab: Tab, width
         "[document.documentElement, document.getElementById('right')].every((e) => e.scrollWidth <= e.clientWidth + 1)"
     )
     if width == 360:
+        assert small_on_a_phone(tab) == []
         assert tab.texts("#list") == []
         tab.click(".back")
         tab.wait_for("document.getElementById('list').checkVisibility()")

@@ -28,7 +28,8 @@ KEYWORDS = {
 CHANGING = {
     **dict.fromkeys(["write_note", "delete_note", "edit_note", "set_properties"], True),
     **dict.fromkeys(
-        ["append_daily_note", "insert_template", "add_attachment", "restore_note", "pending_changes"], False
+        ["append_daily_note", "insert_template", "add_attachment", "save_file", "restore_note", "pending_changes"],
+        False,
     ),
     "create_note": True,  # links in other notes may follow
     **dict.fromkeys(["merge_notes", "extract_section", "fix_links", "edit_canvas", "set_task"], True),
@@ -51,7 +52,7 @@ def test_the_page_names_every_tool_and_argument() -> None:
 def test_a_tool_says_what_it_is() -> None:
     for description in CATALOG:
         seen = {"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
-        ours = {"timeClass", "category", "listed", "module", "sameAs", "also", "rare", "plain", "structured"}
+        ours = {"timeClass", "category", "listed", "module", "sameAs", "also", "rare", "plain", "structured", "meta"}
         assert seen | {"timeClass", "category", "listed", "module"} <= set(description) <= seen | ours
         assert {*description.get("rare", ())} <= description["inputSchema"]["properties"].keys()
         assert description["title"]
@@ -74,7 +75,7 @@ def test_only_what_changes_nothing_is_called_read_only() -> None:
         hints = described["annotations"]
         assert hints["readOnlyHint"] is (described["name"] not in CHANGING)
         assert hints["destructiveHint"] is CHANGING.get(described["name"], False)
-        assert hints["openWorldHint"] is (described["name"] in ("web_search", "add_attachment"))
+        assert hints["openWorldHint"] is (described["name"] in ("web_search", "add_attachment", "save_file"))
 
 
 def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
@@ -93,6 +94,7 @@ def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
         "create_base",
         "insert_template",
         "add_attachment",
+        "save_file",
         "read_canvas",
         "edit_canvas",
         "list_changes",

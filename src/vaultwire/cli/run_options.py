@@ -207,7 +207,8 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--profile",
         choices=tuple(PROFILES),
-        help="also list the tools for this kind of client, whatever name clients give themselves: chatgpt (search and fetch)",
+        help="also list the tools for this kind of client, whatever name clients give themselves: chatgpt (search, fetch, "
+        "save_file)",
     )
     for option, text in (("--tool", "also list this tool"), ("--no-tool", "neither list nor run this tool")):
         group.add_argument(

@@ -159,6 +159,8 @@ def to_listed(description: Mapping[str, Any], revision: Revision, dialect: Diale
     """Return a tool's entry in ``tools/list``, for a revision and dialect."""
     name = description["name"]
     listed: JsonObject = {"name": dialect.list_name(name)}
+    if "meta" in description and revision.tool_output:
+        listed["_meta"] = description["meta"]
     if not dialect.structured and not dialect.is_contract:
         return listed | _to_lean(description, revision)
     is_long = not dialect.short_tools

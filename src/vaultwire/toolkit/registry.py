@@ -223,6 +223,7 @@ def tool(  # noqa: PLR0913 - all that is said of a tool is said here, by name
     also: Sequence[Also] = (),
     rare: Sequence[str] = (),
     plain: Sequence[str] = (),
+    meta: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[Concatenate[Vault, Client, P], Outcome[Any]]], Tool[P]]:
     """Declare a function ``(vault, progress, /, arguments…) -> Outcome`` as a tool.
 
@@ -231,7 +232,8 @@ def tool(  # noqa: PLR0913 - all that is said of a tool is said here, by name
     The flags become MCP's annotations: ``read_only`` changes nothing, ``destructive`` may lose text, ``idempotent`` has no
     further effect when repeated, ``open_world`` reaches beyond the vault. ``same_as``: the tool that does the same job under
     another name. ``structured``: every client gets the data besides the text. ``rare``: arguments that are taken and not
-    listed. ``plain``: arguments whose name says to a model what their description says to a reader of the page.
+    listed. ``plain``: arguments whose name says to a model what their description says to a reader of the page. ``meta``: what
+    the list says to one kind of client in ``_meta``.
     """
     annotations = {
         "readOnlyHint": read_only,
@@ -245,6 +247,7 @@ def tool(  # noqa: PLR0913 - all that is said of a tool is said here, by name
     declared |= {"also": [list(each) for each in also]} if also else {}
     declared |= {"rare": list(rare)} if rare else {}
     declared |= {"plain": list(plain)} if plain else {}
+    declared |= {"meta": dict(meta)} if meta else {}
     return lambda function: Tool(function, title, annotations, declared)
 
 
