@@ -20,6 +20,7 @@ import pytest
 from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire.toolkit.catalog import standard_set
+from vaultwire.tools.prompts import OURS
 
 LISTED = standard_set()
 MODULES = Path(os.environ["VAULTWIRE_NODE_MODULES"]).resolve()
@@ -135,7 +136,7 @@ def check_offers(seen: dict[str, Any], speaking: Speaking) -> None:
     assert seen["templates"] == [ROOT + "{+path}", ROOT + "{+base}{#view}"]
     assert seen["resource"]["contents"] == [{"uri": ROOT + "Alpha.md", "mimeType": "text/markdown", "text": ALPHA}]
     assert "Resource not found" in seen["noResource"]["message"]
-    assert seen["prompts"] == ["summarize_note", "daily_review", "find_related"]
+    assert seen["prompts"] == [prompt.name for prompt in OURS]
     assert seen["prompt"]["messages"][1]["content"]["resource"]["text"] == ALPHA
     assert seen["completion"] == {"values": ["Alpha.md"], "total": 1, "hasMore": False}
 

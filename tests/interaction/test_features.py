@@ -14,6 +14,7 @@ from support.http_wire import Client
 from support.proofs import proves
 from support.vaults import snapshot, write_vault
 from support.wire import STATELESS_REVISION
+from vaultwire.tools.prompts import OURS
 
 ROOT = "obsidian://vault/vault/"
 PICTURE = b"\x89PNG\r\n\x1a\n\xff\xfe"
@@ -161,7 +162,7 @@ def test_a_note_of_the_prompts_folder_is_a_prompt(connect: Callable[..., Client]
     write_vault(vault, PROMPTS)
     client = connect("--prompts", "Prompts")
     prompts = {prompt["name"]: prompt for prompt in client.request("prompts/list")["result"]["prompts"]}
-    assert list(prompts) == ["summarize_note", "daily_review", "find_related", "weekly_review"]
+    assert list(prompts) == [*(prompt.name for prompt in OURS), "weekly_review"]
     mine = prompts["weekly_review"]
     assert mine.get("title") == ("Weekly review" if revision >= "2025-06-18" else None)
     assert mine["description"] == "Look back on a week"
@@ -187,9 +188,9 @@ def test_a_note_of_the_prompts_folder_is_a_prompt(connect: Callable[..., Client]
 @proves("ours: a prompt is what its note says at the time")
 def test_a_prompt_follows_its_note(connect: Callable[..., Client], vault: Path) -> None:
     client = connect("--prompts", "Prompts/")
-    assert len(client.request("prompts/list")["result"]["prompts"]) == 3
+    assert len(client.request("prompts/list")["result"]["prompts"]) == len(OURS)
     write_vault(vault, "=== Prompts/Mine.md\nfirst\n")
-    assert len(client.request("prompts/list")["result"]["prompts"]) == 4
+    assert len(client.request("prompts/list")["result"]["prompts"]) == len(OURS) + 1
     write_vault(vault, "=== Prompts/Mine.md\nsecond\n")
     (message,) = client.request("prompts/get", {"name": "mine"})["result"]["messages"]
     assert message["content"]["text"] == "second"

@@ -16,6 +16,7 @@ from support.serving import Serving
 from support.vaults import snapshot, write_vault
 from support.wire import STATELESS_REVISION, Server
 from vaultwire.toolkit.catalog import OUTSIDE
+from vaultwire.tools.prompts import OURS
 
 HOME = """
 === Welcome.md
@@ -180,7 +181,7 @@ def test_the_template_is_completed_with_names_and_with_the_files_of_that_vault(s
 def test_prompts_are_about_one_vault(shared_client: Client) -> None:
     prompts = shared_client.request("prompts/list")["result"]["prompts"]
     names = [prompt["name"] for prompt in prompts]
-    assert names == ["summarize_note", "daily_review", "find_related", "at_home__cook"]
+    assert names == [*(prompt.name for prompt in OURS), "at_home__cook"]
     assert all(prompt["arguments"][-1]["name"] == "vault" for prompt in prompts[:3])
     arguments = {"path": "Welcome", "vault": "At home"}
     messages = shared_client.request("prompts/get", {"name": "summarize_note", "arguments": arguments})["result"][

@@ -13,13 +13,30 @@ import pytest
 from support.refusals import refusal, refused
 from support.vaults import open_vault, write_vault
 from vaultwire.toolkit.catalog import standard_set
-from vaultwire.tools import resources
-from vaultwire.tools.resources import Argument, Message, Resource, fill_prompt, list_prompts
+from vaultwire.toolkit.phrases import rough_tokens
+from vaultwire.tools import prompt_pages, prompts
+from vaultwire.tools.prompts import Argument, Message, fill_prompt, list_prompts
+from vaultwire.tools.resources import Resource
+from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import NO_PROGRESS
 
 STANDARD = standard_set()
 
-OURS = ["summarize_note", "daily_review", "find_related"]
+OURS = [
+    "summarize_note",
+    "daily_review",
+    "find_related",
+    "review_week",
+    "prepare_meeting",
+    "tidy_inbox",
+    "map_of_content",
+]
+FILLED = {
+    "summarize_note": {"path": "Note"},
+    "find_related": {"path": "Note"},
+    "prepare_meeting": {"about": "Note"},
+    "map_of_content": {"topic": "hello"},
+}
 
 
 def names(root: Path, folder: str | None = "Prompts") -> list[str]:
@@ -31,7 +48,7 @@ def say(root: Path, name: str, folder: str | None = "Prompts", **arguments: str)
     return fill_prompt(vault, list_prompts(vault, folder, NO_PROGRESS)[name], arguments, NO_PROGRESS)
 
 
-def prompt_of(root: Path, text: str) -> resources.Prompt:
+def prompt_of(root: Path, text: str) -> prompts.Prompt:
     """Return the prompt that a note of this text is."""
     write_vault(root, f"=== Prompts/It.md\n{text}")
     return list_prompts(open_vault(root), "Prompts", NO_PROGRESS)["it"]
@@ -68,7 +85,7 @@ def test_a_missing_note_is_asked_for_by_the_arguments_name(
 
 def test_our_prompts_name_only_tools_that_are_listed(tmp_path: Path) -> None:
     write_vault(tmp_path, "=== Note.md\nhello\n")
-    texts = [say(tmp_path, name, **({} if name == "daily_review" else {"path": "Note"}))[0] for name in OURS]
+    texts = [say(tmp_path, name, **FILLED.get(name, {}))[0] for name in OURS]
     named = set(re.findall(r"\b[a-z]+_[a-z_]+\b", " ".join(map(str, texts))))
     assert {"read_notes", "list_links"} <= named <= set(STANDARD)
 
@@ -146,7 +163,7 @@ def test_a_review_is_of_today_unless_a_day_is_given(diary: Path) -> None:
 
 
 def test_a_long_day_is_cut_short(diary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resources, "_MAX_CHANGED", 1)
+    monkeypatch.setattr(prompts, "_MAX_CHANGED", 1)
     request = say(diary, "daily_review", date="2026-03-31")[0]
     assert isinstance(request, str)
     assert request.endswith("- Daily/2026-03-31.md\n- and 1 more")
@@ -157,6 +174,173 @@ def test_a_day_that_is_none_is_refused(diary: Path, day: str) -> None:
     error = refusal(say, diary, "daily_review", date=day)
     assert (error.code, len(error.message) < 300) == ("INVALID_ARGUMENTS", True)
     assert "a date such as" in error.message or "date may have at most 100 characters" in error.message
+
+
+WEEK = """
+=== Daily/2026-03-30.md
+---
+mood: good
+---
+Met Ana. ![[Plan#Goals]] and ![[photo.png]]
+=== Daily/2026-04-07.md
+Another week.
+=== Plan.md
+# Goals
+Grow tomatoes. ![[Details]]
+# Other
+Not this.
+=== Details.md
+With care. ![[Plan]] ![[Deep]]
+=== Deep.md
+Too deep.
+=== People/Ana.md
+Ana knows tomatoes.
+- [ ] call Ana 📅 2026-03-20
+=== Talk.md
+Spoke with [[Ana]] about #garden.
+- [ ] send Ana the plan 📅 2026-04-03
+- [x] thank Ana
+- [ ] far away 📅 2027-01-01
+=== 00 Inbox/Idea.md
+A new idea for the #garden
+=== 00 Inbox/Older.md
+An older idea
+=== .obsidian/daily-notes.json
+{"folder": "Daily"}
+"""
+
+
+@pytest.fixture
+def week(tmp_path: Path) -> Path:
+    """Return a vault of which some notes were changed in the week of 2026-04-01, in which today is."""
+    write_vault(tmp_path, WEEK)
+    for path in tmp_path.rglob("*.md"):
+        day = "2026-03-31" if path.name in ("Talk.md", "Older.md", "2026-03-30.md") else "2026-05-01"
+        os.utime(path, (at(day), at(day)))
+    return tmp_path
+
+
+def page(root: Path, name: str, **arguments: str) -> str:
+    vault = open_vault(root, today=lambda: date(2026, 4, 1))
+    (text,) = fill_prompt(vault, list_prompts(vault, None, NO_PROGRESS)[name], arguments, NO_PROGRESS)
+    assert isinstance(text, str)
+    return text
+
+
+@pytest.mark.parametrize("name", ["this week", "2026-W14", ""])
+def test_a_review_of_a_week_has_its_notes_changes_and_tasks(week: Path, name: str) -> None:
+    text = page(week, "review_week", week=name)
+    assert "2026-03-30 to 2026-04-05" in text
+    assert "## Daily note: Daily/2026-03-30.md\n\nMet Ana." in text
+    assert "mood" not in text
+    assert "Another week" not in text
+    assert "week\n\n- 00 Inbox/Older.md\n- Daily/2026-03-30.md\n- Talk.md" in text
+    assert "overdue\n\n- call Ana 📅 2026-03-20 (People/Ana.md:2)" in text
+    assert "next days\n\n- send Ana the plan 📅 2026-04-03 (Talk.md:2)" in text
+    assert "far away" not in text
+
+
+@pytest.mark.parametrize("name", ["today", "2026-03", "some week"])
+def test_what_is_no_week_is_refused(week: Path, name: str) -> None:
+    assert refused(page, week, "review_week", week=name) == "INVALID_ARGUMENTS"
+
+
+def test_embedded_notes_are_quoted_in_their_places(week: Path) -> None:
+    text = page(week, "review_week")
+    assert (
+        "Met Ana. \n> [[Plan#Goals]]:\n> # Goals\n> Grow tomatoes.\n> > [[Details]]:\n> > With care. ![[Plan]] ![[Deep]]"
+        in text
+    )
+    assert "and ![[photo.png]]" in text
+    assert "Not this." not in text
+    assert "Too deep." not in text
+
+
+@pytest.mark.parametrize("name", ["Ana", "People/Ana.md", "[[Ana]]"])
+def test_a_meeting_has_the_note_its_mentions_and_open_tasks(week: Path, name: str) -> None:
+    text = page(week, "prepare_meeting", about=name)
+    assert "## Note: People/Ana.md\n\nAna knows tomatoes." in text
+    assert "- Talk.md:1: Spoke with [[Ana]] about #garden." in text
+    assert "- send Ana the plan 📅 2026-04-03 (Talk.md:2)" in text
+    assert "thank Ana (" not in text
+    assert "## In Daily/2026-03-30.md\n\n" in text
+
+
+def test_a_meeting_about_what_no_note_is_named_after_searches(week: Path) -> None:
+    assert "## In People/Ana.md\n\n1: Ana knows tomatoes." in page(week, "prepare_meeting", about="knows tomatoes")
+    assert "No note is named 'zebras', and none has these words." in page(week, "prepare_meeting", about="zebras")
+
+
+def test_the_inbox_is_found_by_its_name_and_has_the_oldest_note_first(week: Path) -> None:
+    text = page(week, "tidy_inbox")
+    assert "the folder '00 Inbox': 2 notes" in text
+    assert text.index("## 00 Inbox/Older.md\n\nAn older idea") < text.index("## 00 Inbox/Idea.md\n\nA new idea")
+    assert "- People (1 note)" in text
+    assert "- #garden (2)" in text
+    assert "the folder 'People': 1 note" in page(week, "tidy_inbox", folder="People")
+    assert refused(page, week, "tidy_inbox", folder="Nowhere") == "FILE_NOT_FOUND"
+
+
+def test_without_an_inbox_the_notes_in_no_folder_are_tidied(week: Path) -> None:
+    for note in (week / "00 Inbox").iterdir():
+        note.unlink()
+    (week / "00 Inbox").rmdir()
+    text = page(week, "tidy_inbox")
+    assert "the notes that lie in no folder: 4 notes" in text
+    assert "## Talk.md" in text
+    assert "## People/Ana.md" not in text
+
+
+@pytest.mark.parametrize(
+    ("topic", "paths"),
+    [
+        ("#garden", ["00 Inbox/Idea.md", "Talk.md"]),
+        ("garden", ["00 Inbox/Idea.md", "Talk.md"]),
+        ("People", ["People/Ana.md"]),
+        ("grow tomatoes", ["Plan.md"]),
+    ],
+)
+def test_a_map_has_the_notes_of_a_tag_a_folder_or_words(week: Path, topic: str, paths: list[str]) -> None:
+    text = page(week, "map_of_content", topic=topic)
+    listed = text.partition("## All of them\n\n")[2].partition("\n\n")[0]
+    assert sorted(listed.split("\n")) == [f"- {path}" for path in paths]
+    for path in paths:
+        assert f"## {path}\n\n" in text
+
+
+def test_a_map_says_which_notes_are_linked(week: Path) -> None:
+    assert "- People/Ana.md → " not in page(week, "map_of_content", topic="Ana")
+    assert "- Talk.md → People/Ana.md" in page(week, "map_of_content", topic="Ana")
+    assert "No note has the tag, folder or words '#none'." in page(week, "map_of_content", topic="#none")
+
+
+@pytest.mark.parametrize("name", OURS[3:])
+def test_a_page_is_bounded_and_says_what_it_leaves_out(week: Path, name: str) -> None:
+    for number in range(400):
+        folder = week / "00 Inbox"
+        path = folder / f"Note {number:03}.md"
+        path.write_text(f"Ana #garden {'words ' * 500}\n![[Talk]]\n- [ ] Ana {number} 📅 2026-04-02\n")
+        os.utime(path, (at("2026-03-31"), at("2026-03-31")))
+    (week / "Daily" / "2026-03-31.md").write_text("long\n" * 50_000)
+    arguments = {"prepare_meeting": {"about": "Ana"}, "map_of_content": {"topic": "garden"}}.get(name, {})
+    text = page(week, name, **arguments)
+    assert rough_tokens(text) <= prompt_pages.MOST_TOKENS * 1.05
+    assert "Left out" in text or "… and " in text
+
+
+@pytest.mark.parametrize("name", ["prepare_meeting", "map_of_content", "tidy_inbox", "review_week"])
+def test_a_page_takes_any_text_as_its_argument(week: Path, name: str) -> None:
+    argument = {"prepare_meeting": "about", "map_of_content": "topic", "tidy_inbox": "folder", "review_week": "week"}[
+        name
+    ]
+    for value in ('"', "#", "[[", "(", "-x", "/", "x" * 1000, "../..", "tag:#a OR", "#" * 50):
+        code = ""
+        try:
+            page(week, name, **{argument: value})
+        except VaultError as error:
+            code = error.code
+        assert code in ("", "INVALID_ARGUMENTS", "FILE_NOT_FOUND", "PATH_OUTSIDE_VAULT"), value
+    assert refused(page, week, name, **{argument: "x" * 1001}) == "INVALID_ARGUMENTS"
 
 
 # ---------------------------------------------------------------------- notes as prompts
@@ -290,6 +474,6 @@ def test_a_note_that_is_empty_or_cannot_be_read_is_no_prompt(tmp_path: Path) -> 
 
 
 def test_a_menu_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resources, "MAX_PROMPTS", 2)
+    monkeypatch.setattr(prompts, "MAX_PROMPTS", 2)
     write_vault(tmp_path, "=== Prompts/A.md\na\n=== Prompts/B.md\nb\n=== Prompts/C.md\nc\n")
     assert names(tmp_path) == [*OURS, "a", "b"]

@@ -337,7 +337,15 @@ def test_who_may_not_list_notes_gets_no_list_by_another_way(offering: Path, poli
     for name in ("resources", "file", "note", "tag", "base"):
         assert names_in(said[name]) == set(), name
     assert said["review"]["data"]["errorCode"] == "POLICY_DENIED"
-    assert names_in(said["prompts"]) == {"summarize_note", "find_related", "ask", "plot", "sort", "show"}
+    assert names_in(said["prompts"]) == {
+        "summarize_note",
+        "find_related",
+        "prepare_meeting",
+        "ask",
+        "plot",
+        "sort",
+        "show",
+    }
     assert names_in(said["property"]) == set()
     assert "zebras" in json.dumps(said["read"])
     assert "zebras" in json.dumps(said["summary"])

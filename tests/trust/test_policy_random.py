@@ -22,11 +22,10 @@ from vaultwire.obsidian.command import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, OUTSIDE, load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.tools.obsidian_cli.family import make_family
+from vaultwire.tools.prompts import fill_prompt, list_prompts
 from vaultwire.tools.resources import (
     Meaning,
     completions,
-    fill_prompt,
-    list_prompts,
     list_resources,
     read_resource,
     uri_of,

@@ -20,24 +20,26 @@ from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Subs
 from vaultwire.server.vaults import ARGUMENT, Vaults
 from vaultwire.toolkit.phrases import iso_time
 from vaultwire.tools.base_views import first_view, split_view, view_page
-from vaultwire.tools.resources import (
+from vaultwire.tools.prompts import (
     OURS,
     PROMPT_NOT_FOUND,
-    TEMPLATE,
-    VIEW_TEMPLATE,
     Argument,
-    Meaning,
     Message,
     Prompt,
-    Resource,
-    completions,
     fill_prompt,
     list_prompts,
+    plain_name,
+)
+from vaultwire.tools.resources import (
+    TEMPLATE,
+    VIEW_TEMPLATE,
+    Meaning,
+    Resource,
+    completions,
     list_resources,
     meaning_of,
     names_view,
     path_of,
-    plain_name,
     ranked,
     read_resource,
     root_of,
@@ -383,7 +385,8 @@ _NEEDED = {
     "prompts/list": (READING,),
     "prompts/get": (READING,),
 }
-_REVIEW = "daily_review"  # it names the notes of a day
+# Some of ours also do the work of other tools: they name notes, show tasks or search.
+_NEEDED_FOR_PROMPTS = {prompt.name: prompt.needs for prompt in OURS}
 _NEEDED_FOR_VALUES = {
     "note": LISTING,
     "file": LISTING,
@@ -405,8 +408,10 @@ def answer_if_allowed(
     denied = next((tool for tool in _needed(method, params) if not may(tool)), None)
     if denied is None:
         result = features.answer(method, params, revision, client)
-        if method == "prompts/list" and not may(LISTING):
-            result["prompts"] = [prompt for prompt in result["prompts"] if prompt["name"] != _REVIEW]
+        if method == "prompts/list":
+            result["prompts"] = [
+                prompt for prompt in result["prompts"] if all(map(may, _NEEDED_FOR_PROMPTS.get(prompt["name"], ())))
+            ]
         if method == "resources/list" and not may(QUERYING):
             result["resources"] = [each for each in result["resources"] if not names_view(each["uri"])]
         return result
@@ -421,8 +426,8 @@ def answer_if_allowed(
 
 def _needed(method: str, params: JsonObject) -> tuple[str, ...]:
     """Return the tools that the client must be allowed to call for this request."""
-    if method == "prompts/get" and params.get("name") == _REVIEW:
-        return READING, LISTING
+    if method == "prompts/get" and isinstance(params.get("name"), str):
+        return READING, *_NEEDED_FOR_PROMPTS.get(params["name"], ())
     if method == "resources/read" and isinstance(params.get("uri"), str) and names_view(params["uri"]):
         return READING, QUERYING
     if method != "completion/complete":
