@@ -147,6 +147,8 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", metavar="QUERY", help="words, and operators as in Obsidian's own search")
     _add_folder(parser)
     _add_most(parser, _USUAL_NOTES, "notes")
+    parser.add_argument("--explain", action="store_true", help="say why each note is where it is")
+    parser.add_argument("--why-not", metavar="NOTE", help="say why a note is where it is, or is not found")
     add_options(parser)
 
 
@@ -163,6 +165,8 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
 def search(options: argparse.Namespace, calls: Calls) -> int:
     """Print the notes that match a query, best first: 1 if there are none."""
     asked = {"query": " ".join(options.query), "folder": options.folder, "max_tokens": 100_000}
+    if options.explain or options.why_not:
+        asked["explain"] = options.why_not or "hits"
     text, data = calls.call_pages("search_notes", "notes", options.limit or ALL, **asked)
     if options.json:
         say_answer(options, text, data)
@@ -171,9 +175,27 @@ def search(options: argparse.Namespace, calls: Calls) -> int:
         say(headline.rstrip(":"), *takewhile(lambda line: line.startswith(_EXPLAINING), others))
         for note in [*data["notes"], *data.get("partial_matches", ()), *data.get("attachments", ())]:
             _show_note(note)
+        _show_why(data.get("explained"))
     else:
         say(*_as_grep([*data["notes"], *data.get("attachments", ())]))
     return DONE if data["notes"] or data.get("attachments") else NOT_FOUND
+
+
+def _show_why(explained: dict[str, Any] | None) -> None:
+    """Print the parts of each note's score, one a line."""
+    if explained is None:
+        return
+    notes = [*explained["notes"], *([explained["note"]] if "note" in explained else [])]
+    for note in notes:
+        place = f"{note['place']}. " if note["place"] else ""
+        say("", f"{place}{note['path']}  {note['score']:.2f}")
+        for part in note["parts"]:
+            rarity = f"  rarity {part['rarity']:.2f}" if "rarity" in part else ""
+            times = f", {counted(part['times'], 'time')}" if "times" in part else ""
+            say(f"{part['score']:>10.2f}  {' in '.join(filter(None, (part['what'], part['where'])))}{rarity}{times}")
+        say(*(f"            {reason}" for reason in note["reasons"]))
+    if explained["left_out"]:
+        say("", f"Left out: {', '.join(explained['left_out'])}")
 
 
 def _show_note(note: dict[str, Any]) -> None:
