@@ -71,6 +71,43 @@ views:
     order: [file.name, price]
     summaries: {price: Average}
 """
+_ONE_FILTER = """
+filters: {}
+views:
+  - type: table
+    name: All
+    order: [file.name, due]
+"""
+_MANY_VIEWS = """
+filters: file.hasTag("idea")
+formulas:
+  total: price * amount + 1
+  late: due < today()
+views:
+""" + "".join(
+    f"""
+  - type: table
+    name: View {number}
+    filters: {{and: ['status == "active"', "amount > {number}"]}}
+    order: [file.name, formula.total, formula.late]
+    sort: [{{property: formula.total, direction: DESC}}]
+"""
+    for number in range(20)
+)
+# One filter each, of a kind that many bases have.
+_FILTERS = {
+    "filter: day before a day": 'due < "2026-03-01"',
+    "filter: day before today": "due < today()",
+    "filter: day within a month": "due > now() && due <= now() + '1M'",
+    "filter: month of a date": "due.month == 3",
+    "filter: property of tags": 'tags.contains("project")',
+    "filter: file.tags": 'file.tags.contains("project")',
+    "filter: changed within a week": "file.mtime > now() - '7d'",
+    "filter: changed before a day": 'file.mtime < "2020-01-01"',
+    "filter: links of the file": 'file.links.contains(link("Note 77"))',
+    "filter: property is a link": 'up == link("Note 7")',
+    "filter: property has this": "list(up).contains(this)",
+}
 _QUERIES = {
     "tag, folder and property": _SELECTIVE,
     "formula and sort, all rows": _FORMULA,
@@ -80,6 +117,8 @@ _QUERIES = {
 _TARGETS = {
     "tag, folder and property": 10.0,
     "formula and sort, all rows": 120.0,
+    **dict.fromkeys(_FILTERS, 40.0),
+    "base of 20 views with formulas": 400.0,
     "repeated query": 5.0,
     "memory MiB": 40.0,
 }
@@ -126,6 +165,9 @@ def _measure(folder: Path) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, text in _QUERIES.items():
         found[name] = _median(partial(_query, bases, text))
+    for name, condition in _FILTERS.items():
+        found[name] = _median(partial(_query, bases, _ONE_FILTER.format(json.dumps(condition))))
+    found["base of 20 views with formulas"] = _median(partial(_all_views, bases, _MANY_VIEWS), _FEW_RUNS)
     repeated = bases()
     found["repeated query"] = _median(partial(_query, lambda: repeated, _QUERIES["formula and sort, all rows"]))
     found["memory MiB"] = (_resident() - before) / _MIB
@@ -136,8 +178,14 @@ def _measure(folder: Path) -> dict[str, float]:
 
 
 def _query(bases: Callable[[], Bases], text: str) -> None:
-    result = bases().query(BaseSource(text=text))
+    result = bases().query(BaseSource(text=text), this="Area 7/Topic 7/Note 7.md")
     result.rows[:_PAGE]
+
+
+def _all_views(bases: Callable[[], Bases], text: str) -> None:
+    made = bases()
+    for view in made.views(BaseSource(text=text)):
+        made.query(BaseSource(text=text), view.name).rows[:_PAGE]
 
 
 def _median(call: Callable[[], object], runs: int = _RUNS) -> float:
@@ -170,6 +218,7 @@ def _write_vault(root: Path) -> None:
         (folder / f"Note {number}.md").write_text(
             f"---\ntags: [{', '.join(tags)}]\nstatus: {status}\nprice: {chance.randrange(1, 20_000) / 100}\n"
             f"amount: {chance.randrange(1, 50)}\ndue: 2026-{chance.randrange(1, 13):02}-{chance.randrange(1, 29):02}\n"
+            f'up: "[[Note {number % 300}]]"\n'
             f"---\n# Note {number}\n\nText {links}\n"
         )
 

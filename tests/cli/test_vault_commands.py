@@ -666,3 +666,22 @@ def test_a_query_of_dataview_is_printed(run: Run, vault: Path) -> None:
     assert run("dataview", 'TASK FROM "Book"', "--json").data["rows"][0]["line"] == 2
     assert run("dataview", "LIST WHERE rating * true").code == 1
     assert run("dataview", "LISST").code == 2
+
+
+def test_a_base_is_edited_from_the_terminal(run: Run, vault: Path) -> None:
+    file = vault / "Projects.base"
+    file.write_text(f"# mine\n{BASE}")
+    edit = '{"views": [{"name": "Projects", "new_name": "All"}], "set": {"formulas": {"late": "due < today()"}}}'
+    dry = run("base", "Projects", "--edit", edit, "--dry-run")
+    assert dry.code == 0
+    assert "+" in dry.out
+    assert file.read_text() == f"# mine\n{BASE}"
+    assert run("base", "Projects", "--edit", edit).code == 0
+    after = file.read_text()
+    assert after.startswith("# mine\n")
+    assert "name: All" in after
+    assert "late" in after
+    assert run("base", "Projects", "All").code == 0
+    assert run("base", "Projects", "--edit", "{").code == 2
+    assert run("base", "Projects", "--edit", '{"other": 1}').code == 2
+    assert file.read_text() == after

@@ -323,6 +323,38 @@ def test_without_the_app_a_view_gives_texts_and_no_cell_looks_like_two(tmp_path:
     assert backend.call("obsidian_query_base", path="Books.base", view="Nope") == "INVALID_ARGUMENTS"
 
 
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("json", '[\n  {\n    "path": "A.md",\n    "file name": "A",\n    "pages": "4|2"\n  }\n]'),
+        ("csv", "path,file name,pages\nA.md,A,4|2"),
+        ("tsv", "path\tfile name\tpages\nA.md\tA\t4|2"),
+        ("md", "| path | file name | pages |\n|---|---|---|\n| A.md | A | 4\\|2 |"),
+        ("paths", "A.md"),
+    ],
+)
+def test_the_rows_of_a_view_in_each_format(tmp_path: Path, form: str, text: str) -> None:
+    write_vault(
+        tmp_path,
+        '=== A.md\n---\npages: "4|2"\n---\n'
+        "=== Books.base\nfilters: pages\nviews:\n  - {type: table, name: All, order: [file.name, pages]}\n",
+    )
+    backend = make_backend(tmp_path, FilesBackend)
+    asked = {"path": "Books.base", "format": form}
+    outcome = invoke(*backend.tools["obsidian_query_base"], asked, backend.vault, NO_PROGRESS)
+    assert isinstance(outcome, Outcome)
+    assert outcome.texts == [f"1 row of Books.base\n{text}"]
+    assert outcome.data["rows"] == [{"path": "A.md", "file name": "A", "pages": "4|2"}]
+
+
+def test_the_views_of_a_base_are_found_by_its_name(tmp_path: Path) -> None:
+    write_vault(tmp_path, "=== Lists/Books.base\nviews: [{type: cards, name: All}]\n=== Home.md\n")
+    backend = make_backend(tmp_path, FilesBackend)
+    assert backend.call("obsidian_base_views", path="Books")["views"] == [{"name": "All", "type": "cards"}]
+    assert backend.call("obsidian_base_views", path="Home") == "INVALID_ARGUMENTS"
+    assert backend.call("obsidian_base_views", path="Nothing") == "FILE_NOT_FOUND"
+
+
 def test_columns_of_one_name_and_a_column_called_path_are_told_apart(tmp_path: Path) -> None:
     write_vault(
         tmp_path,

@@ -59,7 +59,9 @@ def is_truthy(value: Value) -> bool:
 
 def is_empty(value: Value) -> bool:
     """Tell whether a cell shows nothing: null, an empty text or list."""
-    return value is None or (isinstance(value, (str, Mapping, Sequence)) and len(value) == 0)
+    if value is None or isinstance(value, (int, float)):
+        return value is None
+    return isinstance(value, (str, Mapping, Sequence)) and len(value) == 0
 
 
 def target(value: Link | File, host: Host) -> str | None:

@@ -55,13 +55,14 @@ def _is_list(value: Value) -> bool:
 
 def apply(operator: str, left: Value, right: Value, row: Row) -> Value:
     """Return what an operator gives, but for ``&&`` and ``||``. Raises CellError."""
-    if operator in ("==", "!="):
-        return equal(left, right, row.host, row.zone) is (operator == "==")
-    if operator in _ORDERS:
+    compute = _ARITHMETIC.get(operator)
+    if compute is None:
+        if operator in ("==", "!="):
+            return equal(left, right, row.host, row.zone) is (operator == "==")
         order = compare(left, right, row.zone)
         return order is not None and _ORDERS[operator](order)
     if isinstance(left, (int, float)) and isinstance(right, (int, float)) and _is_number(left) and _is_number(right):
-        return _ARITHMETIC[operator](left, right)
+        return compute(left, right)
     return _other(operator, left, right)
 
 

@@ -120,6 +120,9 @@ def property_value(name: str, row: Row, path: str) -> Value:
     raw_value = raw.get(name, _NOT_THERE)
     if raw_value is _NOT_THERE and (other := _in_other_case(name, raw)) is not None:
         name, raw_value = other, raw[other]
+    if raw_value is None or isinstance(raw_value, (int, float)):
+        held[name] = raw_value
+        return raw_value
     value = held[name] = None if raw_value is _NOT_THERE else to_value(name, raw_value, row.host, path, row.zone)  # type: ignore[arg-type]
     return value
 

@@ -96,8 +96,9 @@ def _texts_in(value: Value) -> tuple[Value, ...]:
 
 def checked_cell(value: Value) -> Value:
     """Return the value of a cell. Raises CellError for one that is too large to be shown."""
-    is_list = isinstance(value, (Sequence, Mapping)) and not isinstance(value, str)
-    if is_list and size_of(value, MOST_CELL_BYTES) > MOST_CELL_BYTES:
+    if value is None or isinstance(value, (str, int, float, Date)):  # the usual ones, and quickly told
+        return value
+    if isinstance(value, (Sequence, Mapping)) and size_of(value, MOST_CELL_BYTES) > MOST_CELL_BYTES:
         raise CellError(f"This value is larger than {MOST_CELL_BYTES // 1_000_000} MB.")
     return value
 

@@ -341,16 +341,20 @@ def _add_base(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--this", default="", metavar="NOTE", help="the note that stands for this in filters")
     parser.add_argument("--explain", default="", metavar="NOTE", help="say why a note is in the view or not")
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="at most so many rows")
-    add_options(parser)
+    parser.add_argument(
+        "--edit", default="", metavar="JSON", help="change the base: set and views, as for the tool edit_base"
+    )
+    add_options(parser, changes=True, dry_run=True)
 
 
 @command(
     "base",
     NOTES,
-    "print what a base shows, or list the bases",
+    "print what a base shows, change it, or list the bases",
     "vaultwire base",
     "vaultwire base Books",
     "vaultwire base Books.base 'To read' --format csv",
+    """vaultwire base Books --edit '{"set": {"formulas": {"late": "due < today()"}}}' --dry-run""",
     options=_add_base,
     codes=FOUND_CODES,
 )
@@ -359,6 +363,8 @@ def base(options: argparse.Namespace, calls: Calls) -> int:
     """Print the rows of a base's view, or the bases: 1 if there are none, or if something failed or was not understood."""
     if options.base is None:
         return _list(options, calls)
+    if options.edit:
+        return _edit(options, calls)
     asked = {"base": options.base, "view": options.view, "block": options.block, "this": options.this}
     if options.explain:
         text, data = calls.call("query_base", explain=options.explain, **asked)
@@ -374,6 +380,18 @@ def base(options: argparse.Namespace, calls: Calls) -> int:
         for problem in data["problems"]:
             complain(problem)
     return DONE if data["rows"] and not data["problems"] else NOT_FOUND
+
+
+def _edit(options: argparse.Namespace, calls: Calls) -> int:
+    try:
+        edit = json.loads(options.edit)
+    except ValueError as error:
+        raise ConfigError(f"--edit: this is no JSON: {error}.") from None
+    if not isinstance(edit, dict) or not edit or edit.keys() - {"set", "views"}:
+        raise ConfigError('--edit: give an object with "set", "views" or both.')
+    answer = calls.call("edit_base", base=options.base, block=options.block, dry_run=options.dry_run, **edit)
+    say_change(options, *answer)
+    return DONE
 
 
 def _list(options: argparse.Namespace, calls: Calls) -> int:

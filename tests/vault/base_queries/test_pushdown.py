@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import example, given, settings
@@ -60,6 +62,23 @@ _LEAVES = st.one_of(
          "list(up).contains(this)", "status == up", "file.path == this.file.path"]
     ),
     st.builds(
+        lambda of, asked: of.format(asked),
+        st.sampled_from(["up == {}", "{} == status", "up.contains({})", "list(up).contains({})", "file.links.contains({})",
+                         "list(status).contains({})", "file.embeds.contains({})", "{} == this"]),
+        st.sampled_from(['link("A")', 'link("B", "shown")', "this", "this.file", 'file("A")', 'link("Nothing")', 'link("./A")',
+                         'link("work/b")', 'link("A#x")', '"A"', 'link("[[A]]")', 'link("")', 'link("Excluded/A")']),
+    ),
+    st.builds(
+        lambda of, sign, moment: f"{of} {sign} {moment}",
+        st.sampled_from(["file.mtime", "status", "n", "up", "file.mtime.date()", "note.n"]),
+        st.sampled_from(["<", "<=", ">", ">=", "==", "!="]),
+        st.sampled_from(["now()", "today()", "now() - '1d'", "today() + '1M'", '"2026-03-29"', 'date("2026-03-29 02:30")',
+                         '"2026-03-29T03:00:00"', "date(up)", '"nothing"', "null", "file.ctime", "now() - duration('2h')",
+                         'date("2026-10-25T02:30")', "1774747800000"]),
+    ),
+    st.builds(lambda sign, moment: f"{moment} {sign} file.mtime", st.sampled_from(["<", "<=", ">", ">="]),
+              st.sampled_from(["now()", 'date("2026-03-29 02:30")', '"2026-03-29T01:30:00Z"'])),
+    st.builds(
         lambda field, rest: field + rest,
         _FIELDS,
         st.sampled_from(
@@ -112,6 +131,23 @@ _PATHS = st.builds(
 _VAULTS = st.dictionaries(_PATHS, _NOTES, max_size=14)
 
 
+# Zones with a daylight change, at times around it; files changed there, too, and at its very milliseconds.
+_DAYLIGHT = 1_774_747_800_000  # 2026-03-29 01:30 UTC, in milliseconds
+_NOW = st.builds(
+    lambda zone, hours: datetime.fromtimestamp(_DAYLIGHT / 1000 + hours * 3600, ZoneInfo(zone)),
+    st.sampled_from(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "UTC"]),
+    st.integers(-60, 6000),
+)
+_CHANGED = st.lists(
+    st.builds(
+        lambda hours, ns: (_DAYLIGHT + hours * 1_800_000) * 1_000_000 + ns,
+        st.integers(-60, 60),
+        st.sampled_from([0, 1, -1, 499, 500, -500, -501, 999_999, 1_000_000, 5_000]),
+    ),
+    max_size=14,
+)
+
+
 def _write(root: Path, vault: dict[str, str]) -> None:
     for path, text in vault.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +157,7 @@ def _write(root: Path, vault: dict[str, str]) -> None:
 
 
 @settings(max_examples=settings().max_examples // 4)
-@given(_VAULTS, _BASES)
+@given(_VAULTS, _BASES, _NOW, _CHANGED)
 @example(
     {"A.md": _note({"status": "open"}, ["work"], []), "B.md": _note({}, [], ["[[A]]"])},
     [
@@ -130,14 +166,20 @@ def _write(root: Path, vault: dict[str, str]) -> None:
         ('status.nothing() || file.ext == "md"', "true", ""),
         ({"not": ['!(status.nothing() || file.hasTag("home"))']}, "true", ""),
     ],
+    datetime(2026, 3, 29, 12, tzinfo=ZoneInfo("Europe/Berlin")),
+    [],
 )
-def test_push_down_gives_the_same_rows_as_a_full_scan(vault: dict[str, str], bases: list[tuple[Any, Any, str]]) -> None:
+def test_push_down_gives_the_same_rows_as_a_full_scan(
+    vault: dict[str, str], bases: list[tuple[Any, Any, str]], now: datetime, changed: list[int]
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         _write(Path(folder), vault)
+        for path, changed_ns in zip(vault, changed, strict=False):
+            os.utime(Path(folder) / path, ns=(changed_ns, changed_ns))
         files = Files(folder, MAX_NOTE_BYTES)
         index, known = open_index(files, None), open_settings(files)
-        by_index = Bases(files, index, known, datetime.now, RememberedResults())
-        by_scan = Bases(files, index, known, datetime.now, RememberedResults(), by_index=False)
+        by_index = Bases(files, index, known, lambda: now, RememberedResults())
+        by_scan = Bases(files, index, known, lambda: now, RememberedResults(), by_index=False)
         there = {path for path in vault if not path.startswith("Excluded/")}
         for of_base, of_view, this in bases:
             base = {
@@ -201,6 +243,9 @@ def _plan(tmp_path: Path, filters: str, formulas: str = "{}") -> Plan:
         "formula.double > 5",
         "note['status'].lower().startsWith('o')",
         "list(status).filter(value == 'open').length > 0",
+        "status < today()",
+        "file.mtime > '2020-01-01'",
+        "now() - '1d' > file.mtime",
         '\'file.hasTag("work") && status == "open"\'',
         "{or: [file.hasTag('work'), {not: [file.inFolder('Folder')]}]}",
     ],
@@ -213,7 +258,14 @@ def test_the_index_alone_answers(tmp_path: Path, filters: str) -> None:
 
 @pytest.mark.parametrize(
     "filters",
-    ["file.size > 3", "file.name == 'A'", "status == up", "file.mtime > now()", "list(status).contains(this)"],
+    [
+        "file.size > 3",
+        "file.name == 'A'",
+        "status == up",
+        "file.mtime > file.ctime",
+        "file.mtime == now()",
+        "random() > 1",
+    ],
 )
 def test_other_filters_are_left_for_the_files(tmp_path: Path, filters: str) -> None:
     plan = _plan(tmp_path, filters)

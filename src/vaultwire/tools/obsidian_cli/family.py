@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, TypedDict, cast
+from typing import Annotated, Any, Literal, TypedDict, cast
 
 from vaultwire.bases.comparing import shown_text
 from vaultwire.bases.values import MOST_KEPT_BYTES
 from vaultwire.toolkit.phrases import counted, text_blocks
 from vaultwire.toolkit.registry import AnyTool, Bounds, Folder, Limit, Name, Open, OptionalName, Outcome
+from vaultwire.tools.base_views import markdown_head, markdown_row, separated
 from vaultwire.tools.obsidian_cli import notes
 from vaultwire.tools.obsidian_cli.notes import (
     FileName,
@@ -25,6 +26,7 @@ from vaultwire.tools.obsidian_cli.notes import (
     sort_key,
     target,
 )
+from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_set_folder
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, CachedFile
@@ -320,13 +322,19 @@ def obsidian_bases(obsidian: Obsidian, progress: Progress, /) -> Outcome[Files]:
 
 @app_tool(title="Query base in Obsidian", read_only=True)
 def obsidian_query_base(
-    obsidian: Obsidian, progress: Progress, /, path: Name, view: OptionalName = ""
+    obsidian: Obsidian,
+    progress: Progress,
+    /,
+    path: Name,
+    view: OptionalName = "",
+    format: Literal["table", "json", "csv", "tsv", "md", "paths"] = "table",  # noqa: A002 - the app's word for it
 ) -> Outcome[BaseRows]:
     """Show what a base shows, as a table.
 
     Args:
         path: The base's exact path, such as "Books.base".
         view: The view's name. Empty for the first one.
+        format: How the text has the rows, as in the app's base:query; json is an array of objects.
     """
     result = obsidian.vault.bases.query(base_source(obsidian.vault, path), view, progress=progress)
     if not result.rows and result.problems:
@@ -337,12 +345,25 @@ def obsidian_query_base(
         raise VaultError(TOO_LARGE, message, path=path)
     names = _told_apart(["path", *(column.name for column in result.columns)])
     rows = [[row.path, *map(shown_text, row.cells)] for row in kept_rows]
-    # A cell may hold tabs and line breaks; in the table they would look like other cells and rows.
-    table = ["\t".join(" ".join(cell.split()) for cell in cells) for cells in (names, *rows)]
     return Outcome(
-        [f"{counted(len(rows), 'row')} of {path}\n" + "\n".join(table)],
+        [f"{counted(len(rows), 'row')} of {path}\n" + _in_format(format, names, rows)],
         BaseRows(columns=names, rows=[cast("ShownRow", dict(zip(names, cells, strict=True))) for cells in rows]),
     )
+
+
+def _in_format(form: str, names: list[str], rows: list[list[str]]) -> str:
+    """Return rows as the app's ``base:query`` prints them; the first column is the path."""
+    if form == "json":
+        objects = [dict(zip(names, cells, strict=True)) for cells in rows]
+        return json.dumps(objects, ensure_ascii=False, indent=2)
+    if form in ("csv", "tsv"):
+        return separated([names, *rows], "," if form == "csv" else "\t").rstrip("\n")
+    if form == "md":
+        return "\n".join([*markdown_head(names), *map(markdown_row, rows)])
+    if form == "paths":
+        return "\n".join(cells[0] for cells in rows)
+    # A cell may hold tabs and line breaks; in the table they would look like other cells and rows.
+    return "\n".join("\t".join(" ".join(cell.split()) for cell in cells) for cells in (names, *rows))
 
 
 def _told_apart(columns: list[str]) -> list[str]:
@@ -363,9 +384,11 @@ def obsidian_base_views(obsidian: Obsidian, progress: Progress, /, path: Name) -
     """List the views of a base, each with its type.
 
     Args:
-        path: The base's exact path, such as "Books.base".
+        path: The base's path, such as "Books.base", or its name.
     """
-    found = obsidian.vault.bases.views(base_source(obsidian.vault, path), progress)
+    is_path = path.lower().endswith(".base")
+    source = base_source(obsidian.vault, path) if is_path else BaseSource(path)
+    found = obsidian.vault.bases.views(source, progress)
     views = [BaseViewName(name=view.name, type=view.type) for view in found]
     return Outcome(["\n".join(f"{each['name']}\t{each['type']}" for each in views)], BaseViews(views=views))
 

@@ -15,7 +15,7 @@ from vaultwire.bases.base_edits import NewNoteInView, new_note_in
 from vaultwire.bases.comparing import is_truthy
 from vaultwire.bases.parser import to_text
 from vaultwire.bases.row import FileFacts, LinkFact, Query, Row
-from vaultwire.bases.values import ErrorValue, TooMuchMemoryError, Value, size_of, text_of
+from vaultwire.bases.values import Date, ErrorValue, TooMuchMemoryError, Value, parse_date, size_of, text_of, to_ms
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.base_queries.host import HostWithNote, NoteToBe, VaultHost
 from vaultwire.vault.base_queries.narrowing import asks_for_creation, depends_on_time
@@ -41,7 +41,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import BASE_SUFFIX, is_base
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.index.index import Index
-from vaultwire.vault.index.rows import NameEndsWith, Rows
+from vaultwire.vault.index.rows import Changed, NameEndsWith, Rows
 from vaultwire.vault.links.link_resolver import link_name, link_names_to, linkpath_of
 from vaultwire.vault.links.note_lookup import locate, locate_file, subpath_of
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
@@ -289,6 +289,18 @@ class OneProperty:
         host = _OneNote({name: value} if is_there else {}, self._query.host)
         given = value_of(expression, Row(Query(host, shared.now, shared.formulas, compiled=shared.compiled), ""))
         return None if isinstance(given, ErrorValue) else is_truthy(given)
+
+    def moment(self, expression: Expression) -> int | None:
+        """See ``Judge``."""
+        shared = self._query.shared
+        row = Row(Query(_OneNote({}, self._query.host), shared.now, shared.formulas, compiled=shared.compiled), "")
+        value = value_of(expression, row)
+        date = parse_date(value, shared.zone) if isinstance(value, str) else value
+        return int(to_ms(date)) if isinstance(date, Date) else None
+
+    def changed_between(self, start_ns: int, end_ns: int) -> bool:
+        """See ``Judge``."""
+        return bool(self._rows.find(Changed(start_ns, end_ns), self._progress))
 
     def names_of_link(self, linktext: str) -> tuple[str, ...] | None:
         """See ``Judge``."""

@@ -92,17 +92,23 @@ def _nodes(expressions: Iterator[Expression]) -> Iterator[Node]:
 _ALL: rows.Condition = Every(())
 _NONE: rows.Condition = AnyOf(())
 # A property with more values than this is looked at file by file: most files have a value of their own.
-_MOST_VALUES = 300
+_MOST_VALUES = 1000
 # SQLite refuses expressions that are nested a thousand deep, and joins many conditions by nesting them.
 _MOST_DEEP = 100
 _MOST_CONDITIONS = 300
-# Functions whose result depends on the file, on other files, on chance or on the time.
+# Functions whose result depends on the file or on other files.
 _OF_FILES = frozenset(
     ("asFile", "asLink", "file", "hasLink", "hasProperty", "hasTag", "image", "inFolder", "link", "linksTo")
 )
-_NOT_OF_VALUE = _OF_FILES | TIME_AND_CHANCE
+# The time is the same for all files of a query.
+_NOT_OF_VALUE = _OF_FILES | {"random"}
 _WITH_LAMBDA = frozenset(("filter", "map", "reduce"))
 _ONLY_TEXT = 1
+_NS_A_MS = 1_000_000
+# Times are read as microseconds: closer to a moment than this, the language itself decides.
+_ROUNDED_NS = 2_000
+# The operator that means the same with its sides exchanged.
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 class Narrowed(NamedTuple):
@@ -134,6 +140,12 @@ class Judge(Protocol):
 
     def names_of_link(self, linktext: str) -> tuple[str, ...] | None:
         """Return the names that links ask for that ``hasLink`` would find; None if that depends on the file."""
+
+    def moment(self, expression: Expression) -> int | None:
+        """Return the milliseconds since 1970 of a date that depends on no file; None if the expression gives none."""
+
+    def changed_between(self, start_ns: int, end_ns: int) -> bool:
+        """Tell whether a file was last changed in this time, its end left out."""
 
     def this_path(self) -> str:
         """Return the path of ``this``; "" if there is none."""
@@ -190,6 +202,9 @@ class _Narrowing:
         by_property = self._of_one_property(node, holds=holds)
         if by_property is not None:
             return by_property
+        by_link = self._of_link(node) if holds else None
+        if by_link is not None:
+            return by_link
         by_file = self._of_file(node)
         if by_file is not None:
             return by_file if holds else _opposite(by_file)
@@ -259,7 +274,65 @@ class _Narrowing:
         if isinstance(node, Binary) and node.operator in ("==", "!="):
             equal = self._of_field(node.left, node.right) or self._of_field(node.right, node.left)
             return equal if equal is None or node.operator == "==" else _opposite(equal)
+        if isinstance(node, Binary) and node.operator in _TURNED:
+            if _is_field(node.left, "mtime"):
+                return self._changed(node.operator, node.right)
+            return self._changed(_TURNED[node.operator], node.left) if _is_field(node.right, "mtime") else None
         return None
+
+    def _changed(self, operator: str, node: Node) -> Narrowed | None:
+        """``file.mtime < today()``: what is compared are whole milliseconds."""
+        names: dict[str, str] = {}
+        if not self._depends_on(node, names, frozenset(), in_lambda=False) or names:
+            return None
+        moment = self._judge.moment(node)
+        if moment is None:
+            return None
+        # Both others are the opposite of one of these.
+        edge = (moment + (operator in ("<=", ">"))) * _NS_A_MS
+        start, end = edge - _ROUNDED_NS, edge + _ROUNDED_NS
+        is_exact = not self._judge.changed_between(start, end)
+        is_before = operator in ("<", "<=")
+        return Narrowed(rows.Changed(None, end) if is_before else rows.Changed(start, None), is_exact, never_fails=True)
+
+    def _of_link(self, node: Node) -> Narrowed | None:
+        """``up == link("A")``, ``list(up).contains(this)``, ``file.links.contains(this)``: candidates to be looked at."""
+        if isinstance(node, Binary) and node.operator == "==":
+            sides = [(node.left, node.right), (node.right, node.left)]
+        elif isinstance(node, Call) and isinstance(node.function, Member) and node.function.name == "contains":
+            sides = [(_listed(node.function.of), node.arguments[0])] if len(node.arguments) == _ONLY_TEXT else []
+        else:
+            return None
+        for of, asked in sides:
+            text = self._link_text(asked)
+            names = self._judge.names_of_link(text) if text else None
+            if names is None:
+                continue
+            if _is_field(of, "links"):
+                return Narrowed(rows.AsksFor(names), is_exact=False)
+            name = property_of(of)
+            stored = None if name is None else self._judge.values(name, _MOST_VALUES)
+            if name is None or stored is None:
+                continue
+            # A value that is no link may say the same text, and no value may be equal to no file.
+            plain = tuple(value for value in stored if not _is_relative(value))
+            asking = Every((rows.AsksFor(names), rows.HasProperty(name)))
+            return Narrowed(
+                AnyOf((asking, rows.HasValue(name, plain, or_none=self._may_be_null(asked)))), is_exact=False
+            )
+        return None
+
+    def _may_be_null(self, asked: Node) -> bool:
+        return _is_this(asked) and not self._judge.this_path()
+
+    def _link_text(self, node: Node) -> str:
+        """Return the text of ``link("A")`` or ``file("A")``, or the path of ``this``; "" for anything else."""
+        if _is_this(node):
+            return self._judge.this_path()
+        if isinstance(node, Call) and isinstance(node.function, Name) and node.function.name in ("link", "file"):
+            inner = _texts(node.arguments[:1])
+            return inner[0] if inner else ""
+        return ""
 
     def _of_field(self, left: Node, right: Node) -> Narrowed | None:
         text = right.value if isinstance(right, Literal) else self._field_of_this(right)
@@ -308,15 +381,8 @@ class _Narrowing:
         """``file.hasLink("a")``, ``file.hasLink(this)``: candidates, which are looked at again."""
         if len(arguments) != _ONLY_TEXT:
             return None
-        (asked,) = arguments
-        if _is_this(asked):
-            text = self._judge.this_path()
-        elif isinstance(asked, Call) and isinstance(asked.function, Name) and asked.function.name in ("link", "file"):
-            inner = _texts(asked.arguments[:1])
-            text = inner[0] if inner else ""
-        else:
-            texts = _texts(arguments)
-            text = texts[0] if texts else ""
+        texts = _texts(arguments)
+        text = texts[0] if texts else self._link_text(arguments[0])
         names = self._judge.names_of_link(text) if text else None
         return None if names is None else Narrowed(rows.AsksFor(names), is_exact=False)
 
@@ -393,6 +459,12 @@ def _is_this(node: Node) -> bool:
 
 def _is_this_file(node: Node) -> bool:
     return isinstance(node, Member) and node.name == "file" and isinstance(node.of, Name) and node.of.name == "this"
+
+
+def _listed(node: Node) -> Node:
+    """Return what ``list(…)`` is of; any other expression as it is."""
+    is_list = isinstance(node, Call) and isinstance(node.function, Name) and node.function.name == "list"
+    return node.arguments[0] if is_list and isinstance(node, Call) and len(node.arguments) == _ONLY_TEXT else node
 
 
 def _texts(nodes: tuple[Node, ...]) -> list[str] | None:

@@ -103,6 +103,14 @@ class AsksFor:
 
 
 @dataclass(frozen=True, slots=True)
+class Changed:
+    """Files whose last change is in this time, in nanoseconds since 1970; ``end`` is left out, None is no bound."""
+
+    start: int | None
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Every:
     """Files that meet every one of the conditions; all files if there is none."""
 
@@ -133,6 +141,7 @@ Condition: TypeAlias = (
     | HasProperty
     | HasValue
     | AsksFor
+    | Changed
     | Every
     | AnyOf
     | Not
@@ -186,6 +195,7 @@ class Remembered:
 
 # The parts of a resolver of all links in memory: about so many bytes for each file.
 _BYTES_PER_FILE = 600
+_BYTES_PER_VALUE = 150
 _Test = tuple[str, list[Any]]
 
 
@@ -223,15 +233,27 @@ class Rows:
 
     def values(self, name: str, most: int, progress: Progress) -> dict[str, PropertyValue] | None:
         """Return the values that a property has in any note, by their stored form; None if there are more than ``most``."""
+        key = fold(name)
         select = "SELECT DISTINCT value FROM properties WHERE name = ? LIMIT ?"
-        rows = self._ask(lambda catalog: catalog.rows(select, [fold(name), most + 1]), progress)
+
+        def answer(catalog: Catalog) -> list[tuple[str]]:
+            return self._remembered.get(("values", key, most), catalog, lambda: catalog.rows(select, [key, most + 1]))
+
+        rows = self._ask(answer, progress)
         return None if len(rows) > most else {stored: from_stored(stored) for (stored,) in rows}
 
-    def column(self, name: str, ids: Collection[int] | None, progress: Progress) -> dict[int, PropertyValue]:
-        """Return the values of a property (its name in any case) in these notes, or in all."""
-        test, values = ("", []) if ids is None else (f" AND note {IN_LIST}", [json.dumps([*ids])])
-        select = f"SELECT note, value FROM properties WHERE name = ?{test}"
-        rows = self._ask(lambda catalog: catalog.rows(select, [fold(name), *values]), progress)
+    def column(self, name: str, ids: Collection[int] | None, progress: Progress) -> Mapping[int, PropertyValue]:
+        """Return the values of a property (its name in any case) in these notes, or in all.
+
+        Those of all are remembered: the views of a base ask for the same ones.
+        """
+        key = fold(name)
+        if ids is None:
+            return self._ask(
+                lambda catalog: self._remembered.get(("column", key), catalog, lambda: _Column(catalog, key)), progress
+            ).values
+        select = f"SELECT note, value FROM properties WHERE name = ? AND note {IN_LIST}"
+        rows = self._ask(lambda catalog: catalog.rows(select, [key, json.dumps([*ids])]), progress)
         return {note: from_stored(stored) for note, stored in rows}
 
     def properties(self, ids: Collection[int], progress: Progress) -> dict[int, dict[str, PropertyValue]]:
@@ -269,6 +291,15 @@ class Rows:
         return self._ask(
             lambda catalog: self._remembered.get("resolver", catalog, lambda: _resolver(catalog)), progress
         ).resolve
+
+
+class _Column:
+    """The values of one property in all notes."""
+
+    def __init__(self, catalog: Catalog, name: str) -> None:
+        rows = catalog.rows("SELECT note, value FROM properties WHERE name = ?", [name])
+        self.values = {note: from_stored(stored) for note, stored in rows}
+        self.size = 1 + sum(_BYTES_PER_VALUE + 2 * len(stored) for _, stored in rows)
 
 
 def _find(catalog: Catalog, condition: Condition) -> list[RowFile]:
@@ -367,6 +398,12 @@ def _ends(condition: NameEndsWith) -> _Test:
     return "substr(name, ?) = ?", [-len(ending), ending]
 
 
+def _changed(condition: Changed) -> _Test:
+    bounds = [("modified >= ?", condition.start), ("modified < ?", condition.end)]
+    tests = [(test, bound) for test, bound in bounds if bound is not None]
+    return f"({' AND '.join(test for test, _ in tests) or '1'})", [bound for _, bound in tests]
+
+
 _TESTS: dict[type, Callable[[Any], _Test]] = {
     Tagged: lambda wanted: ("id IN (SELECT note FROM tagged WHERE tag = ?)", [fold(wanted.tag)]),
     Below: lambda wanted: below(wanted.folder or None),
@@ -376,6 +413,7 @@ _TESTS: dict[type, Callable[[Any], _Test]] = {
     HasExtension: lambda wanted: ("substr(path, ?) = ?", [-len(wanted.extension) - 1, f".{wanted.extension}"]),
     HasProperty: lambda wanted: ("id IN (SELECT note FROM properties WHERE name = ?)", [fold(wanted.name)]),
     HasValue: _with_value,
+    Changed: _changed,
     AsksFor: lambda wanted: (
         f"id IN (SELECT note FROM links WHERE name {IN_LIST})",
         [json.dumps(wanted.names)],
