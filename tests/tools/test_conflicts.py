@@ -228,7 +228,7 @@ def test_what_is_no_conflict_gets_a_clear_error(tmp_path: Path) -> None:
     assert "is no conflict copy, has none, and holds no conflict" in message
     _, gone = refusal(vault, "resolve_conflicts", path="Gone.sync-conflict-20260312-112900-C5H6PTH")
     assert "'Gone.md', which is not there any more" in gone
-    assert refusal(vault, "resolve_conflicts")[0] == INVALID_ARGUMENTS
+    assert refusal(vault, "resolve_conflicts", choose=["mine"])[0] == INVALID_ARGUMENTS
     with_copy(tmp_path)
     with_copy(tmp_path, name="Plan.Conflict.md")
     assert "has 2 copies" in refusal(vault, "resolve_conflicts", path="Plan")[1]

@@ -34,9 +34,7 @@ class ListedCopy(TypedDict):
 class ListedClash(TypedDict):
     """What both versions changed differently."""
 
-    what: Annotated[
-        Literal["lines", "property", "element"], "Lines of text, a property, or an element of a canvas or base"
-    ]
+    what: Annotated[str, '"lines", "property", or "element" of a canvas or base']
     name: Annotated[str, "Of a property or element"]
     line: Annotated[int, "Where it is in the joined text, from 1"]
     base: Annotated[NotRequired[str], "How it was before; absent if that is not known"]

@@ -180,14 +180,15 @@ class Conflicts:
 
     def _base(self, path: VaultPath, mine: str, theirs: str) -> tuple[str | None, str]:
         """Return the best base and where it is from; None if nothing earlier is known."""
-        best: tuple[tuple[int, int], str, str] | None = None
-        removed: set[str] = set()
-        for text, source, newer in self._versions(path):
-            if newer is not None:
-                removed |= {*lines_of(text)} - {*lines_of(newer)}
+        best: tuple[tuple[int, int, int], str, str] | None = None
+        versions = [*self._versions(path)]
+        removed = {
+            line for text, _, newer in versions if newer is not None for line in {*lines_of(text)} - {*lines_of(newer)}
+        }
+        for text, source, _ in versions:
             if text in (mine, theirs):
                 continue  # then one of them is the base of the other, and no program would have made a copy
-            fit = _fit(text, mine, theirs)
+            fit = _fit(text, mine, theirs, removed)
             if fit is not None and (best is None or fit < best[0]):
                 best = fit, text, source
         if best is None:
@@ -222,8 +223,9 @@ class Conflicts:
             newer = text
 
 
-def _fit(base: str, mine: str, theirs: str) -> tuple[int, int] | None:
-    """Return how badly a text fits as base: lines that a side lacks altogether, then lines in common, negative.
+def _fit(base: str, mine: str, theirs: str, removed: set[str]) -> tuple[int, int, int] | None:
+    """Return how badly a text fits as base: lines that a side lacks altogether though no change on record removed them; then
+    the lines that all three have, and those that it has in common with the copy, both negative.
 
     None if both share less than half of it with each other: another text.
     """
@@ -231,7 +233,9 @@ def _fit(base: str, mine: str, theirs: str) -> tuple[int, int] | None:
     common = sum((lines & own & other).values())
     if 2 * common < sum((own & other).values()):
         return None
-    return sum(_lacking(lines, own).values()) + sum(_lacking(lines, other).values()), -common
+    lacking = _lacking(lines, own) + _lacking(lines, other)
+    unexplained = sum(count for line, count in lacking.items() if line not in removed)
+    return unexplained, -common, -sum((lines & other).values())
 
 
 def _lacking(lines: Counter[str], side: Counter[str]) -> Counter[str]:
