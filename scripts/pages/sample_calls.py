@@ -69,6 +69,13 @@ _TICK = (
     {"path": "Garden plan", "edits": [{"action": "append", "section": "Next", "content": "- [ ] dig"}]},
 )
 _MOVE = ("move_notes", {"paths": ["Kitchen shelf"], "to": "Archive/"})
+_COPY = (
+    "create_note",
+    {
+        "path": "Inbox/Books (Conflicted copy Pad 202603121129).md",
+        "content": f"---\ntags: [books]\n---\n{_BOOKS}- Braiding Sweetgrass\n",
+    },
+)
 _DELETE = ("delete_note", {"path": "Books"})
 
 _BASE = """filters: file.inFolder("Projects")
@@ -131,6 +138,7 @@ CALLS: dict[str, SampleCall] = {
         }
     ),
     "pending_changes": SampleCall({}),
+    "resolve_conflicts": SampleCall({"path": _COPY[1]["path"], "dry_run": True}, (_COPY,)),
     "restore_note": SampleCall({"path": "Inbox/Books.md"}, (_DELETE,)),
     "list_notes": SampleCall({"folder": "Projects"}),
     "read_note": SampleCall({"path": "Garden plan", "part": "outline"}),

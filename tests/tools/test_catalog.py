@@ -37,7 +37,7 @@ CHANGING = {
     "create_note_in_view": False,
     "edit_base": True,
     "create_base": True,
-    **dict.fromkeys(["move_notes", "rename", "undo_changes", "more_tools"], True),
+    **dict.fromkeys(["move_notes", "rename", "undo_changes", "resolve_conflicts", "more_tools"], True),
 }
 
 

@@ -62,6 +62,9 @@ filters: note.status == "draft"
 ## Done
 === Sub/Chores.md
 - [ ] dig, see [[Nowhere]]
+=== Sub/Chores.Conflict.md
+- [ ] dig, see [[Nowhere]]
+- [ ] rake
 === Board.canvas
 {"nodes":[{"id":"a","type":"text","text":"One","x":0,"y":0,"width":1,"height":1}],"edges":[]}
 === .obsidian/daily-notes.json
@@ -88,6 +91,7 @@ def edit(**fields: Any) -> list[dict[str, Any]]:
 
 
 CHANGES: list[tuple[str, dict[str, Any]]] = [
+    ("resolve_conflicts", {"path": "Sub/Chores.Conflict.md"}),
     ("edit_note", {"path": "Plan", "edits": edit(action="append", section="Log", content="new entry")}),
     ("edit_note", {"path": "Plan", "edits": edit(action="replace", property="status", content="done")}),
     ("edit_note", {"path": "Garden", "diff": "@@ -3,3 +3,3 @@\n ## Beds\n \n-Tomatoes. #work/outside\n+Peas.\n"}),

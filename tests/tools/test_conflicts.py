@@ -66,19 +66,19 @@ def test_copies_are_listed_with_program_date_and_device(tmp_path: Path) -> None:
 def test_nothing_is_written_until_join_and_one_undo_brings_both_back(tmp_path: Path) -> None:
     vault = open_vault(with_copy(tmp_path))
     before = tree(tmp_path)
-    shown = resolve(vault, path=COPY)
+    shown = resolve(vault, path=COPY, dry_run=True)
     assert tree(tmp_path) == before
     assert shown["clashes"] == []
-    assert not shown["change"]["changed"]
-    assert "+theirs" in shown["change"]["diff"]
-    made = resolve(vault, path="Plan", join=True)  # by its original
-    assert made["change"]["changed"]
+    assert not shown["changed"]
+    assert "+theirs" in shown["diff"]
+    made = resolve(vault, path="Plan")  # by its original
+    assert made["changed"]
     assert not (tmp_path / COPY).exists()
     assert (tmp_path / ".trash" / COPY).read_text() == THEIRS
     text = (tmp_path / "Plan.md").read_text()
     assert "two\n" in text  # without an earlier version nothing counts as removed
     assert made["compared_with"] == ""
-    call(vault, "undo_changes", changes=[made["change"]["change"]])
+    call(vault, "undo_changes", changes=[made["change"]])
     assert tree(tmp_path) == before
 
 
@@ -87,7 +87,7 @@ def test_the_journal_has_the_base(tmp_path: Path) -> None:
     vault = open_vault(tmp_path)
     call(vault, "write_note", path="Plan.md", content=MINE, mode="overwrite")
     (tmp_path / COPY).write_text(THEIRS)
-    made = resolve(vault, path=COPY, join=True)
+    made = resolve(vault, path=COPY)
     assert made["compared_with"] == "'Plan.md' as it was before change 1"
     assert (tmp_path / "Plan.md").read_text() == BOTH
 
@@ -99,7 +99,7 @@ def test_no_addition_is_lost_where_the_other_device_had_an_older_version(tmp_pat
         call(vault, "write_note", path="Plan.md", content=text, mode="append")
     (tmp_path / "Plan.md").write_text((tmp_path / "Plan.md").read_text() + "by hand\n")
     (tmp_path / COPY).write_text(THEIRS)  # made of the version before all three
-    made = resolve(vault, path=COPY, join=True)
+    made = resolve(vault, path=COPY)
     assert made["compared_with"] == "'Plan.md' as it was before change 1"
     lines = (tmp_path / "Plan.md").read_text().split("\n")
     assert {"first", "second", "third", "by hand", "theirs", "tags: [a, c]"} <= {*lines}
@@ -119,7 +119,7 @@ def test_git_has_the_base_where_the_journal_has_none(tmp_path: Path, below: str)
     with_copy(root)
     git(tmp_path, "commit", "-qam", "3")  # so it is on record that a line was removed
     vault = open_vault(root)
-    made = resolve(vault, path=COPY, join=True)
+    made = resolve(vault, path=COPY)
     assert made["compared_with"].startswith("'Plan.md' in Git's commit ")
     assert (root / "Plan.md").read_text() == BOTH
 
@@ -156,7 +156,7 @@ def test_clashes_are_shown_side_by_side_and_chosen(tmp_path: Path) -> None:
     call(vault, "write_note", path="Plan.md", content=mine, mode="overwrite")
     (tmp_path / COPY).write_text(theirs)
     before = tree(tmp_path)
-    shown = resolve(vault, path=COPY, join=True)
+    shown = resolve(vault, path=COPY, dry_run=True)
     assert tree(tmp_path) == before
     assert "change" not in shown
     assert [
@@ -169,16 +169,16 @@ def test_clashes_are_shown_side_by_side_and_chosen(tmp_path: Path) -> None:
     code, message = refusal(vault, "resolve_conflicts", path=COPY, choose=["mine", "mine", "both"])
     assert code == INVALID_ARGUMENTS
     assert "2 clashes and 3 choices" in message
-    made = resolve(vault, path=COPY, join=True, choose=["theirs", "both"], if_match=shown["etag"])
-    assert made["change"]["changed"]
+    made = resolve(vault, path=COPY, choose=["theirs", "both"], if_match=shown["etag"])
+    assert made["changed"]
     assert (tmp_path / "Plan.md").read_text() == BASE.replace("open", "waiting").replace("one\n", "ONE\neins\n")
 
 
 def test_what_was_shown_must_still_be_there(tmp_path: Path) -> None:
     vault = open_vault(with_copy(tmp_path))
-    etag = resolve(vault, path=COPY)["etag"]
+    etag = resolve(vault, path=COPY, dry_run=True)["etag"]
     (tmp_path / COPY).write_text(THEIRS + "later\n")
-    assert refusal(vault, "resolve_conflicts", path=COPY, join=True, if_match=etag)[0] == STALE_EDIT
+    assert refusal(vault, "resolve_conflicts", path=COPY, if_match=etag)[0] == STALE_EDIT
     assert (tmp_path / COPY).exists()
 
 
@@ -186,12 +186,12 @@ def test_what_was_shown_must_still_be_there(tmp_path: Path) -> None:
 def test_marks_that_git_left_are_joined(tmp_path: Path, style: str) -> None:
     (tmp_path / "Plan.md").write_text(f"a\n<<<<<<< HEAD\nold\nmine\n{style}=======\nold\ntheirs\n>>>>>>> main\nb\n")
     vault = open_vault(tmp_path)
-    made = resolve(vault, path="Plan", join=True)
+    made = resolve(vault, path="Plan")
     if style:
         assert (tmp_path / "Plan.md").read_text() == "a\nold\nmine\ntheirs\nb\n"
     else:  # nobody knows whether one line was changed or two were added
         assert [clash["mine"] for clash in made["clashes"]] == ["mine\n"]
-        resolve(vault, path="Plan", join=True, choose=["both"])
+        resolve(vault, path="Plan", choose=["both"])
         assert (tmp_path / "Plan.md").read_text() == "a\nold\nmine\ntheirs\nb\n"
 
 
@@ -203,9 +203,9 @@ def test_files_that_are_no_text_are_chosen_as_a_whole(tmp_path: Path) -> None:
     vault = open_vault(tmp_path)
     assert [clash["name"] for clash in resolve(vault, path="a.Conflict.png")["clashes"]] == ["the whole file"]
     assert refusal(vault, "resolve_conflicts", path="a.Conflict.png", choose=["both"])[0] == INVALID_ARGUMENTS
-    resolve(vault, path="a.Conflict.png", join=True, choose=["theirs"])
+    resolve(vault, path="a.Conflict.png", choose=["theirs"])
     assert (tmp_path / "a.png").read_bytes() == b"\x89\x00two"
-    resolve(vault, path="b.Conflict.png", join=True)
+    resolve(vault, path="b.Conflict.png")
     assert (tmp_path / "b.png").read_bytes() == b"\x89\x00same"
     assert not (tmp_path / "b.Conflict.png").exists()
 
@@ -214,7 +214,7 @@ def test_gits_backup_is_no_third_version(tmp_path: Path) -> None:
     with_copy(tmp_path, theirs="<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n", name="Plan.md.orig")
     vault = open_vault(tmp_path)
     assert [clash["name"] for clash in resolve(vault, path="Plan.md.orig")["clashes"]] == ["the whole file"]
-    resolve(vault, path="Plan.md.orig", join=True, choose=["mine"])
+    resolve(vault, path="Plan.md.orig", choose=["mine"])
     assert (tmp_path / "Plan.md").read_text() == MINE
     assert not (tmp_path / "Plan.md.orig").exists()
 
@@ -228,7 +228,7 @@ def test_what_is_no_conflict_gets_a_clear_error(tmp_path: Path) -> None:
     assert "is no conflict copy, has none, and holds no conflict" in message
     _, gone = refusal(vault, "resolve_conflicts", path="Gone.sync-conflict-20260312-112900-C5H6PTH")
     assert "'Gone.md', which is not there any more" in gone
-    assert refusal(vault, "resolve_conflicts", join=True)[0] == INVALID_ARGUMENTS
+    assert refusal(vault, "resolve_conflicts", choose=["mine"])[0] == INVALID_ARGUMENTS
     with_copy(tmp_path)
     with_copy(tmp_path, name="Plan.Conflict.md")
     assert "has 2 copies" in refusal(vault, "resolve_conflicts", path="Plan")[1]
@@ -238,8 +238,8 @@ def test_several_copies_are_joined_one_after_another(tmp_path: Path) -> None:
     with_copy(tmp_path)
     with_copy(tmp_path, theirs=THEIRS + "more\n", name="Plan.Conflict.md")
     vault = open_vault(tmp_path)
-    resolve(vault, path=COPY, join=True)
-    resolve(vault, path="Plan.Conflict.md", join=True)
+    resolve(vault, path=COPY)
+    resolve(vault, path="Plan.Conflict.md")
     text = (tmp_path / "Plan.md").read_text()
     assert "tags: [a, b, c]" in text
     assert text.count("theirs\n") == text.count("more\n") == text.count("mine\n") == 1
@@ -252,7 +252,7 @@ def test_only_a_removal_on_record_removes_a_line(tmp_path: Path) -> None:
     call(vault, "edit_note", path="Plan.md", edits=[{"action": "delete", "lines": "7"}])
     (tmp_path / "Plan.md").write_text((tmp_path / "Plan.md").read_text() + "by hand\n")
     (tmp_path / COPY).write_text(BASE.replace("three\n", "").replace("[a]", "[a, c]"))
-    resolve(vault, path=COPY, join=True)
+    resolve(vault, path=COPY)
     assert (tmp_path / "Plan.md").read_text() == BASE.replace("two\n", "").replace("[a]", "[a, c]") + "by hand\n"
 
 
@@ -278,8 +278,8 @@ def test_of_devices_that_went_apart_at_any_time_no_addition_is_lost(tmp_path: Pa
         sides = [versions[-1], other]
         chance.shuffle(sides)  # the newest keeps the name: it may be the other device's
         with_copy(root, *sides)
-        made = resolve(vault, path=COPY, join=True, choose=["both"])
-        assert made["change"]["changed"], seed
+        made = resolve(vault, path=COPY, choose=["both"])
+        assert made["changed"], seed
         lines = (root / "Plan.md").read_text().split("\n")
         assert {*added, f"other {number}"} <= {*lines}, seed
         assert all(lines.count(line) == 1 for line in added), seed

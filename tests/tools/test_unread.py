@@ -40,6 +40,16 @@ status: {CANARY} two
 - [ ] {CANARY} task
 === C.md
 {CANARY} in C [[B#{CANARY} part]]
+=== C.Conflict.md
+{CANARY} in the copy
+=== B.Conflict.md
+---
+status: {CANARY} two
+---
+# {CANARY} part
+{CANARY} text
+- [ ] {CANARY} task
+{CANARY} added
 === Templates/T.md
 {CANARY} template {{{{title}}}}
 === Board.canvas
@@ -119,6 +129,14 @@ CALLS: dict[str, list[dict[str, Any]]] = {
         {"base": "Q", "set": {"filters": "no such("}},
     ],
     "create_base": [{"path": "Q"}, {"path": "R", "search": "[status:x]"}, {"path": "R", "search": "words"}],
+    "resolve_conflicts": [
+        {},
+        {"path": "B.Conflict.md"},
+        {"path": "C.Conflict.md"},
+        {"path": "C.Conflict.md", "choose": ["both"]},
+        {"path": "C.Conflict.md", "choose": ["both", "mine"]},
+        {"path": "A"},
+    ],
     "restore_note": [{"path": "Gone"}, {"path": "B"}],
     "write_note": [{"path": "B", "content": "x"}, {"path": "B", "content": "x", "mode": "overwrite"}],
     "fix_links": [

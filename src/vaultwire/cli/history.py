@@ -401,20 +401,20 @@ def conflicts(options: argparse.Namespace, calls: Calls) -> int:
         if not copy["has_original"]:
             continue
         try:
-            answers.append(calls.call("resolve_conflicts", path=copy["path"], join=True))
+            answers.append(calls.call("resolve_conflicts", path=copy["path"]))
         except FailedCallError as error:
             complain(for_person(str(error)))
-            answers.append((str(error), {"path": copy["path"]}))
+            answers.append((str(error), {"path": copy["path"], "changed": False}))
     if options.json:
         _say_json({"conflicts": [data for _, data in answers]})
     else:
         for text, _ in answers or [("There is nothing to join.", {})]:
             say_lines(for_person(text))
-    return DONE if all("change" in data for _, data in answers) else NOT_FOUND
+    return DONE if all(data["changed"] for _, data in answers) else NOT_FOUND
 
 
 def _conflict(options: argparse.Namespace, calls: Calls) -> int:
     asked = {"choose": options.choose} if options.choose else {}
-    text, data = calls.call("resolve_conflicts", path=options.note, join=options.join, **asked)
+    text, data = calls.call("resolve_conflicts", path=options.note, dry_run=not options.join, **asked)
     say_answer(options, text, data)
-    return DONE if "change" in data else NOT_FOUND
+    return NOT_FOUND if data["clashes"] else DONE

@@ -184,6 +184,7 @@ class DeskApi:
             "decide": self._decide,
             "decide_many": self._decide_many,
             "preview": self._preview,
+            "conflict": self._conflict,
             "revoke": self._revoke,
             "connector": self._make_connector,
         }
@@ -284,6 +285,17 @@ class DeskApi:
         name, id_, text = self._vault(body), _text(body, "id"), _text(body, "text")
         file = _optional(body, "file", int) or 0
         return Call(lambda: self.vaults.reviewer(name).preview(id_, file, text))
+
+    def _conflict(self, body: dict[str, Any]) -> Call:
+        name, path = self._vault(body), _text(body, "path")
+        join = _optional(body, "join", bool) or False
+        if self.vaults.read_only and join:
+            raise DeskRefusal(403, POLICY_DENIED, READ_ONLY)
+        choices = _optional(body, "choose", list) or []
+        if not all(each in ("mine", "theirs", "both") for each in choices):
+            raise _wrong("choose", "a list of mine, theirs and both")
+        etag = _optional(body, "etag", str)
+        return Call(lambda: self.vaults.reviewer(name).conflict(path, choices, etag, join=join), name if join else None)
 
     def _grants(self) -> Grants:
         if self.grants is None:

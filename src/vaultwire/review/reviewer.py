@@ -6,16 +6,17 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from vaultwire.markdown.three_way import Choice
 from vaultwire.review.deciding import Deciding, edited_bytes
 from vaultwire.review.diff import file_diff, unchanged_rows
 from vaultwire.review.entries import Entry, Filters, Timeline
 from vaultwire.review.undoing import Undoing
-from vaultwire.vault.changes.change import DetailedChange, Move, Step, Write
+from vaultwire.vault.changes.change import DetailedChange, Move, Step, Write, diff_of
 from vaultwire.vault.changes.rebasing import Rebased
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import TRASH, kind_of, lies_in, media_type_of
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
 
 # One item with the differences of its files, and the parts of them that are asked for later.
@@ -322,6 +323,31 @@ class Reviewer:
         else:
             chosen = self._chosen(action, session, since)
         return self._deciding.decide_many(chosen, action, reason, dry_run=dry_run)
+
+    def conflict(
+        self, path: str, choices: Sequence[Choice] = (), etag: str | None = None, *, join: bool = False
+    ) -> dict[str, Any]:
+        """Return the two versions of a file that a sync program or Git left, and what they come to; ``join`` writes it.
+
+        ``clashes``: what both changed differently, with both sides; ``choices`` say what becomes of each. ``diff``: what would
+        change, empty while a clash is open (``is_open``). ``change``: the number of the change. See ``Conflicts.join``.
+        """
+        found = self._vault.conflicts.join(path, choices, etag, NO_PROGRESS, dry_run=not join)
+        view: dict[str, Any] = {
+            "path": found.path,
+            "copy": "" if found.copy is None else found.copy.path,
+            "made": "Git left both versions in the note" if found.copy is None else found.copy.made,
+            "compared_with": found.base,
+            "etag": found.etag,
+            "clashes": [
+                {"name": clash.name, "line": clash.span.first, "mine": clash.mine, "theirs": clash.theirs}
+                for clash in found.joined.clashes
+            ],
+            "is_open": found.done is None,
+            "diff": "" if found.done is None else diff_of(found.done.steps),
+        }
+        made = None if found.done is None else found.done.change
+        return view | {"change": made.id if made is not None and join else None}
 
     def _chosen(self, action: str, session: str, since: str) -> list[Entry]:
         if action == "undo" and since:

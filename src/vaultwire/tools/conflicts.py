@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from vaultwire.markdown.three_way import Clash
 from vaultwire.toolkit.phrases import counted, shortened
-from vaultwire.toolkit.registry import Also, Bounds, Folder, OptionalName, Outcome, tool
+from vaultwire.toolkit.registry import Also, Bounds, DryRun, Folder, OptionalName, Outcome, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
 from vaultwire.vault.disk.conflict_copies import ConflictCopy
 from vaultwire.vault.editing.conflicts import Conflicting
@@ -17,6 +17,7 @@ from vaultwire.vault.vault import Vault
 _MOST_COPIES = 200
 _MOST_CLASHES = 100
 _MOST_CHARACTERS = 2_000
+_NOTHING = Changed(changed=False, files=[], file_count=0, notices=[])
 
 
 class ListedCopy(TypedDict):
@@ -33,9 +34,7 @@ class ListedCopy(TypedDict):
 class ListedClash(TypedDict):
     """What both versions changed differently."""
 
-    what: Annotated[
-        Literal["lines", "property", "element"], "Lines of text, a property, or an element of a canvas or base"
-    ]
+    what: Annotated[str, '"lines", "property", or "element" of a canvas or base']
     name: Annotated[str, "Of a property or element"]
     line: Annotated[int, "Where it is in the joined text, from 1"]
     base: Annotated[NotRequired[str], "How it was before; absent if that is not known"]
@@ -43,8 +42,8 @@ class ListedClash(TypedDict):
     theirs: Annotated[str, "In the copy; empty if it is not there"]
 
 
-class ResolvedConflicts(TypedDict):
-    """The copies of a vault, or one conflict and its join."""
+class ResolvedConflicts(Changed):
+    """The copies of a vault, or one conflict and what its join changed."""
 
     copies: Annotated[NotRequired[list[ListedCopy]], "The first copies, in path order"]
     total: Annotated[NotRequired[int], "How many copies there are"]
@@ -56,7 +55,6 @@ class ResolvedConflicts(TypedDict):
         NotRequired[list[ListedClash]], "What both changed differently, in order; choose says what becomes of it"
     ]
     etag: Annotated[NotRequired[str], "Fingerprint of both versions: pass it as if_match with choose"]
-    change: Annotated[NotRequired[Changed], "What was changed or, without join, would be; absent while a clash is open"]
 
 
 @tool(
@@ -64,7 +62,7 @@ class ResolvedConflicts(TypedDict):
     category="history",
     time_class="search",
     destructive=True,
-    also=(Also("read_notes", "path"), Also("edit_note", "join"), Also("delete_note", "join")),
+    also=(Also("read_notes", "path"), Also("edit_note", "path"), Also("delete_note", "path")),
     plain=("path",),
 )
 def resolve_conflicts(
@@ -73,67 +71,62 @@ def resolve_conflicts(
     /,
     path: OptionalName = "",
     folder: Folder = "",
-    join: bool = False,
     choose: Annotated[list[Literal["mine", "theirs", "both"]] | None, Bounds(1, 1000)] = None,
     if_match: Annotated[str | None, Bounds(1, 100)] = None,
+    dry_run: DryRun = False,
 ) -> Outcome[ResolvedConflicts]:
     """List copies that sync programs made of notes changed on two devices, or join one with its original.
 
     Works for Obsidian Sync, iCloud, Dropbox, OneDrive, Google Drive, Syncthing, Nextcloud, Resilio Sync, and for a note with
-    Git's conflict marks. Properties are joined by name, lists and tags as sets, tables by cell, prose by words. Without join
-    it shows what would change and what clashes. Show the person each clash and let them choose. The copy goes to the trash
-    with the same change, and one undo brings both back.
+    Git's conflict marks. Properties are joined by name, lists and tags as sets, tables by cell, prose by words. Call it with
+    dry_run first, which shows what would change. Nothing is written while both versions changed the same place differently:
+    show the person each such clash, and pass what they choose. The copy goes to the trash with the same change, and one undo
+    brings both back.
+
+    Example: {"path": "Plan (Conflicted copy Pad 202603121129).md", "dry_run": true}.
 
     Args:
         path: A copy, or the note it belongs to. Empty to list the copies.
         folder: List the copies below it.
-        join: Write it.
         choose: For each clash, in order; one for all.
         if_match: The etag that came with the clashes.
     """
     if path and folder:
         raise VaultError(INVALID_ARGUMENTS, "path: give a path or a folder, not both.", argument="path")
     if not path:
-        if join or choose:
+        if choose:
             raise VaultError(INVALID_ARGUMENTS, "path: name the copy to join.", argument="path")
         return _listed(vault.conflicts.copies(folder, progress))
-    found = vault.conflicts.join(path, choose or [], if_match, progress, dry_run=not join)
+    found = vault.conflicts.join(path, choose or [], if_match, progress, dry_run=dry_run)
     clashes = [*found.joined.open.values()]
-    data = ResolvedConflicts(
-        path=found.path,
-        compared_with=found.base,
-        clashes=[_to_listed(clash) for clash in clashes[:_MOST_CLASHES]],
-        etag=found.etag,
-    )
+    changed = _NOTHING if found.done is None else to_changed(found.done)
+    facts = {
+        "path": found.path,
+        "compared_with": found.base,
+        "clashes": [_to_listed(clash) for clash in clashes[:_MOST_CLASHES]],
+        "etag": found.etag,
+    }
+    data = cast("ResolvedConflicts", {**changed, **facts})  # mypy wants optional fields spelt out
     if found.done is None:
         return Outcome(_clash_texts(found, clashes), data)
-    data["change"] = to_changed(found.done)
     what = f"both versions of {found.path} joined" + (f", {found.copy.path} to the trash" if found.copy else "")
-    texts = change_texts(found.done, what, data["change"])
-    return Outcome(
-        [
-            f"{texts[0]}\n{_compared(found)}" + ("" if join else " Nothing is written yet: give join to write it."),
-            *texts[1:],
-        ],
-        data,
-    )
+    texts = change_texts(found.done, what, changed)
+    return Outcome([f"{texts[0]}\n{_compared(found)}", *texts[1:]], data)
 
 
 def _listed(copies: list[ConflictCopy]) -> Outcome[ResolvedConflicts]:
-    data = ResolvedConflicts(
-        copies=[
-            ListedCopy(
-                path=copy.path,
-                original=copy.original,
-                has_original=copy.has_original,
-                program=copy.program,
-                date=copy.date,
-                device=copy.device,
-            )
-            for copy in copies[:_MOST_COPIES]
-        ],
-        total=len(copies),
-    )
+    shown = [
+        ListedCopy(
+            path=copy.path,
+            original=copy.original,
+            has_original=copy.has_original,
+            program=copy.program,
+            date=copy.date,
+            device=copy.device,
+        )
+        for copy in copies[:_MOST_COPIES]
+    ]
+    data = cast("ResolvedConflicts", {**_NOTHING, "copies": shown, "total": len(copies)})
     head = f"{counted(len(copies), 'conflict copy')}{':' if copies else '.'}"
     lines = [f"{copy.path}: {copy.made}, of {copy.original}" + _gone(copy) for copy in copies[:_MOST_COPIES]]
     more = len(copies) - len(lines)

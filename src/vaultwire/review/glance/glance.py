@@ -13,6 +13,7 @@ from vaultwire.review.glance.rendering import file_address, marked, note_address
 from vaultwire.vault.changes.change import Change
 from vaultwire.vault.disk.paths import is_base, is_canvas, is_note
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
+from vaultwire.vault.links.faults import CONFLICT_COPY, CONFLICT_MARKS
 from vaultwire.vault.value_types import Hit, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -336,6 +337,7 @@ class Glance:
                         "href": self._address(path, finding.line),
                         "message": finding.message,
                         "is_error": finding.is_error,
+                        "can_join": finding.kind in (CONFLICT_COPY, CONFLICT_MARKS),
                     }
                 )
         ranked = sorted(kinds.items(), key=lambda item: (not item[1][0]["is_error"], item[0]))
