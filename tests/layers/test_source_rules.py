@@ -79,6 +79,7 @@ ONLY = {
     # remote/clients.py: the fetching of a client's document, likewise.
     # cli/remote.py: asking our own public address, which may take long, while the server starts.
     # vault/index/freshness.py: building the text index while the vault is watched.
+    # vault/attachment_texts/attachment_texts.py: reading attachments meanwhile.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/workers.py",
@@ -90,8 +91,10 @@ ONLY = {
         "transports/oauth.py",
         "transports/relay/upstream.py",
         "vault/index/freshness.py",
+        "vault/attachment_texts/attachment_texts.py",
     ),
-    "subprocess.Popen": ("cli/demo.py", "obsidian/command.py"),
+    # vault/attachment_texts/reading.py: PDFs are read apart, with bounds that the system keeps.
+    "subprocess.Popen": ("cli/demo.py", "obsidian/command.py", "vault/attachment_texts/reading.py"),
     "subprocess.run": ("service.py",),
     # service.py: between two questions to a service that starts.
     "time.sleep": ("service.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),

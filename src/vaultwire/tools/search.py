@@ -17,9 +17,12 @@ from vaultwire.vault.vault import Vault
 
 if TYPE_CHECKING:
     from vaultwire.vault.asking import SearchHelp
+    from vaultwire.vault.attachment_texts.attachment_texts import AttachmentHit
 
 
 _WORDS_SHOWN = 5  # of those that a note lacks
+# Attachments shown beside a full page of notes. Where there are fewer notes, they have the room.
+_ATTACHMENTS = 3
 
 
 class MatchingLine(TypedDict):
@@ -37,6 +40,18 @@ class FoundNote(TypedDict):
     match_count: Annotated[int, "Lines that match; 0 if only the name does"]
     matches: Annotated[list[MatchingLine], "The best matching lines"]
     missing: Annotated[NotRequired[list[str]], "Words of the query that the note lacks"]
+
+
+class MatchingAttachment(TypedDict):
+    """A PDF or text file that matched."""
+
+    path: Annotated[str, "Path in the vault"]
+    kind: Annotated[str, '"pdf" or "text"']
+    score: Annotated[int, "How well it matches, compared with other attachments"]
+    page: Annotated[NotRequired[int], "Of a PDF: the page that matches best, from 1"]
+    more_pages: Annotated[NotRequired[list[int]], "The first of the other pages that match"]
+    matches: Annotated[list[MatchingLine], "The best lines of that page; read_notes counts lines in the same way"]
+    missing: Annotated[NotRequired[list[str]], "Words of the question that it lacks"]
 
 
 class SoFar(TypedDict):
@@ -67,6 +82,9 @@ class FoundNotes(TypedDict):
     ]
     absent_words: Annotated[NotRequired[list[str]], "Words of the query that are in no note"]
     hints: Annotated[NotRequired[list[str]], "How to write what the query seems to mean"]
+    attachments: Annotated[NotRequired[list[MatchingAttachment]], "PDFs and text files that match, on the first page"]
+    attachments_total: Annotated[NotRequired[int], "How many of them match in all"]
+    attachments_unread: Annotated[NotRequired[int], "Attachments whose text is not read yet"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
@@ -91,7 +109,7 @@ class TaggedNotes(TypedDict):
     listed="core",
     time_class="search",
     read_only=True,
-    rare=("exact_total", "max_tokens"),
+    rare=("exact_total", "max_tokens", "attachments"),
     plain=("query",),
 )
 def search_notes(
@@ -103,22 +121,24 @@ def search_notes(
     limit: Limit = 10,
     max_tokens: Annotated[int, Bounds(100, 100_000)] = 4000,
     exact_total: bool = False,
+    attachments: bool = True,
     cursor: Cursor = None,
 ) -> Outcome[FoundNotes]:
-    """Search texts and names of notes and canvases; best first, with matching lines. Obsidian's syntax: all words must occur;
+    """Search texts and names of notes, canvases, PDFs; best first, with lines. Obsidian's syntax: all words must occur;
     "phrase", -not, OR, ( ), /regex/; operators before a word, "phrase" or (group): file: path: content: tag: line: block:
     section: task: task-todo: task-done: match-case:; [property], [property:value], [property:>5], [property:null].
 
+    PDFs and text files that match come after the notes, with their page.
     Words are found in any case, also inside longer words; a phrase matches full words only. If no note has all words, those
-    with most are shown. A question or sentence counts without its little words. line: block: and section: find all in one of
-    these; tag: finds the tags below it, too. [name:"whole value"] and [name:A OR B] are possible. Quote text that holds
-    brackets or looks like an operator. Examples: meeting (work OR meetup) -personal |
-    tag:#project line:(call mum) | [status:draft] path:"Daily notes".
+    with most are shown. Questions count without their little words. line: block: and section: find all in one of these; tag:
+    finds the tags below it, too. Also [name:"whole value"], [name:A OR B]. Quote text that holds brackets or looks like an
+    operator. Examples: meeting (work OR meetup) -personal | tag:#project line:(call mum) | [status:draft] path:"Daily notes".
 
     Args:
         query: What to look for.
         max_tokens: Return fewer notes if their lines would take more tokens than this, roughly counted.
         exact_total: Count all notes that match, also where that takes long.
+        attachments: Also search the text of PDFs and text files.
     """
     key, offset = position_of(cursor)
     asked = None if cursor else vault.ask(query, folder, limit, progress, exact_total=exact_total)
@@ -145,12 +165,7 @@ def search_notes(
     lines = _counted(result, query, place)
     if help_texts:
         lines += _explained(help_texts, folder, has_some=bool(result.hits))
-        if partial := [_to_found(hit) for hit in hits[: len(body)] if hit not in result.hits]:
-            data["partial_matches"] = partial
-        if help_texts.absent:
-            data["absent_words"] = help_texts.absent
-        if help_texts.hints:
-            data["hints"] = help_texts.hints
+        _add_help(data, help_texts, [_to_found(hit) for hit in hits[: len(body)] if hit not in result.hits])
     lines += body
     if help_texts and len(body) < len(hits):
         lines.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
@@ -159,7 +174,57 @@ def search_notes(
         end = result.ends[len(body) - 1] if body else offset
         data["next_cursor"] = f"{key}.{end}"
         lines.append(f"{_more(result, end)}: pass cursor '{key}.{end}'.")
+    if attachments and not cursor:
+        lines += _attachments(vault, query, folder, max(_ATTACHMENTS, limit - len(body)), data, progress)
     return Outcome(["\n".join(lines)], data)
+
+
+def _add_help(data: FoundNotes, help_texts: SearchHelp, partial: list[FoundNote]) -> None:
+    if partial:
+        data["partial_matches"] = partial
+    if help_texts.absent:
+        data["absent_words"] = help_texts.absent
+    if help_texts.hints:
+        data["hints"] = help_texts.hints
+
+
+def _attachments(vault: Vault, query: str, folder: str, most: int, data: FoundNotes, progress: Progress) -> list[str]:
+    """Return what is said of attachments that match, nothing if none does; put them into the data."""
+    result = vault.search_attachments(query, folder, most, progress)
+    if result is None:
+        return []
+    lines: list[str] = []
+    if result.hits:
+        data["attachments"] = [_to_attachment(hit) for hit in result.hits]
+        data["attachments_total"] = result.total
+        verb = "matches" if result.total == 1 else "match"
+        lines.append(f"{counted(result.total, 'attachment')} {verb}:")
+        lines += [line for hit in result.hits for line in _attachment_lines(hit)]
+    if result.total > len(result.hits):
+        lines.append(f"{result.total - len(result.hits)} more attachments: give a larger limit.")
+    if result.unread:
+        data["attachments_unread"] = result.unread
+        lines.append(f"({counted(result.unread, 'attachment')} not read yet; a running server reads them)")
+    return lines
+
+
+def _attachment_lines(hit: AttachmentHit) -> list[str]:
+    place = f", page {hit.page} of {hit.pages}" if hit.page else ""
+    more = f" (also {', '.join(map(str, hit.more_pages))})" if hit.more_pages else ""
+    lacks = f" (lacks: {_listed(hit.missing)})" if hit.missing else ""
+    return [f"{hit.path}{place}{more}{lacks}", *[f"  {number}: {line}" for number, line in hit.lines]]
+
+
+def _to_attachment(hit: AttachmentHit) -> MatchingAttachment:
+    matches: list[MatchingLine] = [{"line": number, "text": text} for number, text in hit.lines]
+    attachment = MatchingAttachment(path=hit.path, kind=hit.kind, score=round(hit.score), matches=matches)
+    if hit.page:
+        attachment["page"] = hit.page
+    if hit.more_pages:
+        attachment["more_pages"] = hit.more_pages
+    if hit.missing:
+        attachment["missing"] = list(hit.missing)
+    return attachment
 
 
 def _counted(hits: Found, query: str, place: str) -> list[str]:

@@ -51,6 +51,7 @@ from vaultwire.vault.value_types import (
 
 if TYPE_CHECKING:
     from vaultwire.vault.asking import Asked, SearchHelp
+    from vaultwire.vault.attachment_texts.attachment_texts import FoundAttachments, ReadingReport
     from vaultwire.vault.base_queries.bases import Bases
     from vaultwire.vault.caller import PagedResults
     from vaultwire.vault.checking import AllSuspects, Checking
@@ -135,7 +136,11 @@ class Vault:
         On the caller's thread. See ``Changes.recover``, ``Index.run_watch_loop``.
         """
         self._bench.changes.recover()
-        self._index.run_watch_loop(on_change)
+        texts = self._bench.attachment_texts
+        if texts is None:
+            self._index.run_watch_loop(on_change)
+        else:
+            texts.run_beside(self._index.run_watch_loop, on_change)
 
     def close(self) -> None:
         """End ``run_watch_loop``, and close the files. Safe from any thread."""
@@ -302,6 +307,21 @@ class Vault:
         partial = PartialSearches(self._index, locate_folder(self._files, folder), progress)
         return partial.help_with(parse_query(query), result, limit)
 
+    def search_attachments(
+        self, query: str, folder: str, limit: int, progress: Progress = NO_PROGRESS
+    ) -> FoundAttachments | None:
+        """Return the attachments with text that matches; None where they are not searched. See ``AttachmentTexts.search``."""
+        texts = self._bench.attachment_texts
+        if texts is None:
+            return None
+        place = locate_folder(self._files, folder)
+        return texts.search(without_sentence_marks(parse_query(query)), place, limit, progress)
+
+    def attachment_texts(self, progress: Progress = NO_PROGRESS) -> ReadingReport | None:
+        """Return how much of the attachments' text can be searched; None where they are not searched."""
+        texts = self._bench.attachment_texts
+        return None if texts is None else texts.report(progress)
+
     def keep_found(self, query: str, folder: str, result: Found) -> str:
         """Keep the results of a search for its caller's next pages. Return their key."""
         return self._bench.caller.paged.keep(("search", query, folder), result.kept, result.kept.size)
@@ -309,7 +329,7 @@ class Vault:
     def links(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[OutgoingLink]]:
         """Return the path of the note that ``name`` means, and its links. Raises VaultError as ``read`` does."""
         note = self.read(self.locate(name, progress), progress)
-        return note.path, outgoing_links(self._index, note.path, parse_note(note.text).links, progress)
+        return note.path, outgoing_links(self._files, self._index, note.path, parse_note(note.text).links, progress)
 
     def incoming(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[tuple[VaultPath, Link]]]:
         """Return the path of the file that ``name`` means, and the links to it, each with its note.
@@ -317,7 +337,11 @@ class Vault:
         Links of a note to itself do not count. Raises VaultError as ``locate_file`` does.
         """
         path = locate_file(self._files, self._index, name, progress)
-        return path, self._index.incoming(path, progress)
+        pending = self._files.pending
+        held = pending.get(path)
+        links = self._index.incoming(path if held is None or held.origin is None else held.origin, progress)
+        now = {held.origin: place for place, held in pending.items()}
+        return path, sorted(((now.get(source, source), link) for source, link in links), key=lambda link: link[0])
 
     def backlinks(self, name: str, progress: Progress = NO_PROGRESS) -> Listed[Backlink]:
         """Return the links to the file that ``name`` means, with their lines. Their ``facts`` are the file's path."""
