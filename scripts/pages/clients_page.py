@@ -22,7 +22,7 @@ def page_text() -> str:
 
 
 def _tables() -> str:
-    """Return two tables: the file of each client on each system, and the form of an entry."""
+    """Return three tables: the file of each client on each system, the form of an entry, and where skills are read."""
     files = ["| client | your file | in a project |", "|---|---|---|"]
     forms = [
         "| client | key | starts vaultwire | over HTTP | key in a variable | one click | source |",
@@ -41,10 +41,15 @@ def _tables() -> str:
             _form_text(client.http),
             reference,
             link,
-            _source_text(client),
+            _source_text(client.source),
         )
         forms.append(f"| {' | '.join(row)} |")
-    return "\n".join(["", *files, "", *forms, "", ""])
+    skills = ["| client | your skills | in a project | source |", "|---|---|---|---|"]
+    for name, client in CLIENTS.items():
+        if client.skills is not None:
+            paths = _paths_text((client.skills.user,)), f"`{client.skills.project}`"
+            skills.append(f"| {_name_cell(name)} | {' | '.join(paths)} | {_source_text(client.skills.source)} |")
+    return "\n".join(["", *files, "", *forms, "", *skills, "", ""])
 
 
 def _name_cell(name: str) -> str:
@@ -82,7 +87,7 @@ def _form_text(form: Mapping[str, Any] | None) -> str:
     return f"`{', '.join(members)}`"
 
 
-def _source_text(client: Client) -> str:
+def _source_text(source: str) -> str:
     """Return links to where a client's makers say so."""
-    addresses = re.findall(r"https://[^\s,]+", client.source)
+    addresses = re.findall(r"https://[^\s,]+", source)
     return ", ".join(f"[{address.split('/')[2]}]({address})" for address in addresses)

@@ -70,7 +70,7 @@ def test_a_command_that_is_printed_works(document: str, command: str, tmp_path: 
     notes = write_vault(tmp_path / "Notes", VAULT)
     before = snapshot(notes)
     (tmp_path / "policy.toml").write_bytes((ROOT / "docs" / "policy.example.toml").read_bytes())
-    for client in (".config/Claude", ".cursor", ".codex"):  # they were started once
+    for client in (".config/Claude", ".claude", ".cursor", ".codex"):  # they were started once
         (tmp_path / client).mkdir(parents=True)
     environment = {"HOME": str(tmp_path), "VAULTWIRE_STATE": str(tmp_path / "state")}
     if command.startswith("make "):

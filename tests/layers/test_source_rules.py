@@ -58,6 +58,7 @@ ONLY = {
         "cli/servers.py",
         "cli/notes.py",
         "client_setup/installing.py",
+        "client_setup/skill_folders.py",
     ),
     "os.open": (
         "vault/disk/files.py",

@@ -15,8 +15,18 @@ from vaultwire.cli import run_options
 from vaultwire.cli.command import SERVERS, SETTING_UP, command
 from vaultwire.cli.servers import read_key
 from vaultwire.cli.terminal import complain, say, say_data, say_rows, say_styled
-from vaultwire.client_setup import clients, installing
-from vaultwire.client_setup.clients import CLIENTS, SCOPES, Client, Http, Scope, SetupError, System, find_file
+from vaultwire.client_setup import clients, installing, skill_folders
+from vaultwire.client_setup.clients import (
+    CLIENTS,
+    SCOPES,
+    Client,
+    Http,
+    Scope,
+    SetupError,
+    System,
+    find_file,
+    find_skills,
+)
 from vaultwire.config import ConfigError, make_config, state_folder
 from vaultwire.installation import server_command
 
@@ -48,6 +58,11 @@ def _add_install(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
     parser.add_argument("--undo", action="store_true", help="undo the last installation into this client")
+    parser.add_argument(
+        "--skills",
+        action="store_true",
+        help="instead of the entry, put skills into the folder where the client reads them: how to work with a vault",
+    )
     parser.add_argument("--force", action="store_true", help="also if the client seems not to be installed here")
     _add_entry(parser)
 
@@ -167,13 +182,18 @@ _ADDED, _REMOVED, _DIM = "32", "31", "2"
     "vaultwire install claude-desktop --vault ~/Notes --dry-run",
     "vaultwire install cursor --http https://notes.example.org --key-env VAULTWIRE_KEY",
     "vaultwire install cursor --undo",
+    "vaultwire install claude-code --skills",
     options=_add_install,
 )
 def install(options: argparse.Namespace) -> int:
     """Do it and return the exit code. Raises ConfigError."""
     try:
         if options.client is None:
+            if options.skills:
+                raise ConfigError("name the client that shall get the skills, such as claude-code")
             return _list_clients(options.name)
+        if options.skills:
+            return _install_skills(options)
         if options.undo:
             return _undo(options)
         return _install(options)
@@ -245,6 +265,46 @@ def _undo(options: argparse.Namespace) -> int:
     return 0
 
 
+def _install_skills(options: argparse.Namespace) -> int:
+    """Put the skills into the client's folder, or take them out."""
+    entry = [f"--{name.replace('_', '-')}" for name in ("http", "key_file", "key_env") if getattr(options, name)]
+    entry += run_options.given_arguments(run_options.add_all, vars(options))
+    if entry:
+        raise ConfigError(
+            f"skills are the same for every vault and server: leave {entry[0]} out, or leave --skills out"
+        )
+    client = CLIENTS[options.client]
+    file = find_skills(client, options.scope, this_system())
+    state = state_folder()
+    if options.undo:
+        change = skill_folders.plan_undo(file.path, options.client, state)
+    elif file.is_installed or options.force:
+        change = skill_folders.plan(file.path, options.client, state)
+    else:
+        raise SetupError(
+            f"{client.title} seems not to be installed here: there is no folder of it. Start it once, or give --force"
+        )
+    say_styled((file.path, "1"))
+    for path in change.write:
+        say_styled((f"+ {path}", _ADDED))
+    for path in change.remove:
+        say_styled((f"- {path}", _REMOVED))
+    for path in change.stay:
+        say_styled((f"  {path} stays as it is: it is not, or no longer, what vaultwire wrote", _DIM))
+    if change.others:
+        titles = ", ".join(CLIENTS[name].title if name in CLIENTS else name for name in change.others)
+        say(f"The skills stay for {titles}: that client reads the same folder.")
+    elif not change.changes:
+        say("Nothing to undo here." if options.undo else "Nothing to change: the skills are there.")
+    if options.dry_run:
+        say("Nothing was written: this was a dry run.")
+        return 0
+    skill_folders.carry_out(change, state)
+    if change.changes and not options.undo:
+        say(f"Undo: vaultwire install {_again(options)} --undo", f"Now: start a new session in {client.title}.")
+    return 0
+
+
 def _show(change: installing.Plan) -> None:
     say_styled((change.path, "1"))
     for line in change.difference():
@@ -255,7 +315,7 @@ def _again(options: argparse.Namespace) -> str:
     """Return the words that name the same file and entry."""
     scope = f" --scope {options.scope}" if options.scope != "user" else ""
     name = f" --name {options.name}" if options.name != "vaultwire" else ""
-    return f"{options.client}{scope}{name}"
+    return f"{options.client}{' --skills' if options.skills else ''}{scope}{name}"
 
 
 def _list_clients(name: str) -> int:

@@ -54,6 +54,19 @@ def _everywhere(*paths: str) -> Place:
     return Place(paths, paths, paths)
 
 
+class SkillFolders(NamedTuple):
+    """Where a client reads skills: in the person's home, and in the folder of a project; and where that is written."""
+
+    user: str
+    project: str
+    source: str
+
+
+def _shared_skills(source: str) -> SkillFolders:
+    """Return the folders that many clients read: one installation there is for all of them."""
+    return SkillFolders("~/.agents/skills", ".agents/skills", source)
+
+
 class Client(NamedTuple):
     """A client: ``file`` is the person's own, ``project`` one in the folder of a project, empty for none.
 
@@ -74,6 +87,7 @@ class Client(NamedTuple):
     http_with_variable: Mapping[str, Any] | None = None
     reference: str = ""
     link: Link | None = None
+    skills: SkillFolders | None = None
     then: str = "Restart it."
     by_hand: str = ""
 
@@ -115,6 +129,9 @@ CLIENTS: dict[str, Client] = {
         stdio={"type": "stdio", **_STDIO},
         http=_http(type="http"),
         reference="${%s}",
+        skills=SkillFolders(
+            "{CLAUDE_CONFIG_DIR:~/.claude}/skills", ".claude/skills", "https://code.claude.com/docs/en/skills"
+        ),
         then="Start a new session; /mcp lists its servers.",
     ),
     "cursor": Client(
@@ -127,6 +144,7 @@ CLIENTS: dict[str, Client] = {
         http=_http(),
         reference="${env:%s}",
         link="cursor",
+        skills=_shared_skills("https://cursor.com/docs/skills"),
         then="Restart Cursor, or switch vaultwire on under Settings, MCP.",
     ),
     "vscode": Client(
@@ -141,6 +159,7 @@ CLIENTS: dict[str, Client] = {
         http=_http(type="http"),
         reference="${env:%s}",
         link="vscode",
+        skills=_shared_skills("https://code.visualstudio.com/docs/agent-customization/agent-skills"),
         then="Run MCP: List Servers in VS Code, and start vaultwire there.",
     ),
     "codex": Client(
@@ -154,6 +173,7 @@ CLIENTS: dict[str, Client] = {
         http={"url": URL, "http_headers": HEADERS},
         http_with_variable={"url": URL, "bearer_token_env_var": TOKEN_VARIABLE},
         reference="%s",
+        skills=_shared_skills("https://developers.openai.com/codex/skills"),
         then="Start Codex again; /mcp lists its servers.",
     ),
     "gemini-cli": Client(
@@ -165,6 +185,7 @@ CLIENTS: dict[str, Client] = {
         form="jsonc",
         http=_http("httpUrl"),
         reference="${%s}",
+        skills=_shared_skills("https://geminicli.com/docs/cli/using-agent-skills"),
         then="Start Gemini CLI again; /mcp lists its servers.",
     ),
     "antigravity": Client(
@@ -174,6 +195,7 @@ CLIENTS: dict[str, Client] = {
         "https://antigravity.google/docs/cli/gcli-migration",
         form="jsonc",
         http=_http("serverUrl"),
+        skills=SkillFolders("~/.gemini/config/skills", ".agents/skills", "https://antigravity.google/docs/skills"),
         then="Restart Antigravity, or press Refresh under Manage MCP Servers.",
     ),
     "windsurf": Client(
@@ -184,6 +206,9 @@ CLIENTS: dict[str, Client] = {
         form="jsonc",
         http=_http("serverUrl"),
         reference="${env:%s}",
+        skills=SkillFolders(
+            "~/.codeium/windsurf/skills", ".windsurf/skills", "https://docs.windsurf.com/windsurf/cascade/skills"
+        ),
         then="Press Refresh in Cascade's list of MCP servers.",
     ),
     "zed": Client(
@@ -194,6 +219,7 @@ CLIENTS: dict[str, Client] = {
         form="jsonc",
         keys=("context_servers",),
         http=_http(),
+        skills=_shared_skills("https://www.skills.sh/zed-industries/zed/create-skill"),
         then="Zed reads the file at once: the dot beside vaultwire in the Agent Panel's settings turns green.",
     ),
     "lm-studio": Client(
@@ -218,6 +244,7 @@ CLIENTS: dict[str, Client] = {
         "https://docs.cline.bot/mcp/mcp-overview",
         form="jsonc",
         http=_http(type="streamableHttp"),
+        skills=SkillFolders("~/.cline/skills", ".cline/skills", "https://docs.cline.bot/customization/skills"),
         then="Press the button MCP Servers in Cline: vaultwire must be listed there.",
     ),
     "cline-cli": Client(
@@ -227,6 +254,7 @@ CLIENTS: dict[str, Client] = {
         "https://docs.cline.bot/cli/configuration",
         form="jsonc",
         http=_http(type="streamableHttp"),
+        skills=SkillFolders("{CLINE_DIR:~/.cline}/skills", ".cline/skills", "https://docs.cline.bot/cli/configuration"),
         then="Start Cline again; cline mcp lists its servers.",
     ),
     "jetbrains": Client(
@@ -246,6 +274,7 @@ CLIENTS: dict[str, Client] = {
         "https://www.jetbrains.com/help/junie/model-context-protocol-mcp.html",
         project=".junie/mcp/mcp.json",
         http=_http(),
+        skills=SkillFolders("~/.junie/skills", ".junie/skills", "https://www.jetbrains.com/help/air/skills.html"),
         then="Restart the IDE, or start the Junie command again.",
     ),
     "opencode": Client(
@@ -259,6 +288,7 @@ CLIENTS: dict[str, Client] = {
         stdio={"type": "local", "command": COMMAND_LINE},
         http=_http(type="remote"),
         reference="{env:%s}",
+        skills=_shared_skills("https://opencode.ai/docs/skills"),
         then="Start opencode again; opencode mcp list shows its servers.",
     ),
     "goose": Client(
@@ -275,6 +305,7 @@ CLIENTS: dict[str, Client] = {
         stdio={"enabled": True, "type": "stdio", "name": NAME, "cmd": COMMAND, "args": ARGUMENTS, "timeout": 300},
         http={"enabled": True, "type": "streamable_http", "name": NAME, "uri": URL, "headers": HEADERS, "timeout": 300},
         link="goose",
+        skills=_shared_skills("https://block.github.io/goose/docs/guides/context-engineering/using-skills"),
         then="Start a new goose session; goose configure lists its extensions.",
     ),
     "copilot-cli": Client(
@@ -286,6 +317,9 @@ CLIENTS: dict[str, Client] = {
         stdio={"type": "local", **_STDIO, "tools": ["*"]},
         http={**_http(type="http"), "tools": ["*"]},
         reference="${%s}",
+        skills=_shared_skills(
+            "https://docs.github.com/en/copilot/how-tos/copilot-on-github/customize-copilot/customize-cloud-agent/add-skills"
+        ),
         then="Start copilot again; /mcp show lists its servers.",
     ),
 }
@@ -360,13 +394,31 @@ def find_file(client: Client, scope: Scope, system: System) -> ClientFile:
             raise SetupError(
                 f"{client.title} has no file for a project. Leave --scope out: the file for you works everywhere"
             )
-        path = os.path.join(system.folder, *client.project.split("/"))
-        folder = os.path.join(os.path.realpath(system.folder), "")
-        if not os.path.realpath(path).startswith(folder):  # a project may come from somebody else
-            raise SetupError(f"{path} is a link that leads out of the project, to {os.path.realpath(path)}")
-        return ClientFile(path, is_installed=True)
-    path = shown_path(client, system)
-    return ClientFile(path, any(_matches(sign, system) for sign in _of(client.signs, system)))
+        return ClientFile(_in_project(client.project, system), is_installed=True)
+    return ClientFile(shown_path(client, system), _is_installed(client, system))
+
+
+def find_skills(client: Client, scope: Scope, system: System) -> ClientFile:
+    """Return the folder in which a client reads skills. Raises SetupError if it reads none."""
+    if client.skills is None:
+        titles = ", ".join(each.title for each in CLIENTS.values() if each.skills)
+        raise SetupError(f"{client.title} reads no folder of skills. These do: {titles}")
+    if scope == "project":
+        return ClientFile(_in_project(client.skills.project, system), is_installed=True)
+    return ClientFile(_expand(client.skills.user, system), _is_installed(client, system))
+
+
+def _in_project(path: str, system: System) -> str:
+    """Return a path within the project. Raises SetupError if it leads out of it: a project may come from somebody else."""
+    path = os.path.join(system.folder, *path.split("/"))
+    folder = os.path.join(os.path.realpath(system.folder), "")
+    if not os.path.realpath(path).startswith(folder):
+        raise SetupError(f"{path} is a link that leads out of the project, to {os.path.realpath(path)}")
+    return path
+
+
+def _is_installed(client: Client, system: System) -> bool:
+    return any(_matches(sign, system) for sign in _of(client.signs, system))
 
 
 def shown_path(client: Client, system: System) -> str:
