@@ -8,6 +8,7 @@ import pytest
 
 from support.vaults import open_vault, write_vault
 from vaultwire.trust.policy_file import load_policy
+from vaultwire.trust.policy_rules import ReviewRule, ReviewRules
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Move, Step, Write
 from vaultwire.vault.errors import VaultError
@@ -61,3 +62,39 @@ def test_what_is_hidden_is_in_no_list(tmp_path: Path) -> None:
     assert other.pending.own() == ([], 0)
     with pytest.raises(VaultError):
         other.pending.withdraw(seen)
+
+
+@pytest.mark.parametrize("rule", ["Secret.md", "Old/Secret.md"])
+def test_of_a_folder_whose_move_waits_a_run_sees_at_the_new_place_what_it_sees_at_the_old(
+    tmp_path: Path, rule: str
+) -> None:
+    """The move was proposed by a run that sees all; the files in it are hidden one by one."""
+    notes = "=== Old/Open.md\nopen\n=== Old/Secret.md\nhidden\n=== Old/Diary.md\n---\nprivate: true\n---\nmine\n"
+    root, state = write_vault(tmp_path / "vault", notes), tmp_path / "state"
+    (tmp_path / "policy.toml").write_text(POLICY.replace("Secret/", rule))
+    caller = Caller("agent")
+    whole = open_vault(root, state=state).holding
+    whole.hold("write", Author("agent", "move_notes", caller.session), [Move(_path("Old"), _path("New"))])
+    caller.told = 0
+    names = ["New/Open", "New/Secret", "New/Diary", "Old/Open", "Old/Secret", "Old/Diary", "Open", "Secret", "Diary"]
+    seen: dict[bool, list[str]] = {}
+    refused: list[VaultError] = []
+    for is_hidden in (False, True):
+        rules = load_policy(str(tmp_path / "policy.toml"), ()).paths if is_hidden else None
+        bench = open_vault(root, state=state, rules=rules)
+        bench._bench.review = ReviewRules([ReviewRule("hold")])
+        vault = bench.used_by(caller, "read_notes")
+        seen[is_hidden] = []
+        for name in names:
+            try:
+                seen[is_hidden].append(vault.read(name).path)
+            except VaultError as error:
+                refused.append(error)
+        seen[is_hidden] += [note.path for note in vault.overview.list_notes("").all()]
+    assert seen == {
+        False: [*["New/Open.md", "New/Secret.md", "New/Diary.md"] * 2, "New/Diary.md", "New/Open.md", "New/Secret.md"],
+        True: ["New/Open.md", "New/Open.md", "New/Open.md"],
+    }
+    assert {error.code for error in refused} == {"FILE_NOT_FOUND"}
+    suggested = {path for error in refused[3:] for path in error.details["near"]}
+    assert suggested == {"New/Open.md"}

@@ -249,9 +249,10 @@ class Files:
         pending = self.pending
         if not pending:
             return paths
-        added = (path for path, held in pending.items() if not held.is_folder)
-        seen = dict.fromkeys([*paths, *added])
-        return [path for path in seen if path not in pending or self.look_at(path) is not None]
+        added = [path for path, held in pending.items() if not (held.is_gone or held.is_folder)]
+        if self.hides_some:
+            added = [path for path in added if self.look_at(path) is not None]
+        return [*(path for path in paths if path not in pending), *added]
 
     def how_taken(self, path: VaultPath) -> str:
         """Return why a path is not free, as the end of a sentence."""

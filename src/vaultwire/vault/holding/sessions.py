@@ -55,27 +55,28 @@ class OwnProposals:
             steps += now.steps
             self._add(tree, proposal, self._paths(tree, now.steps))
 
-    def _paths(self, tree: ProjectedTree, steps: Sequence[Step]) -> Iterable[VaultPath]:
-        """Return the paths that steps free or take: also of all that lies in a folder which they move."""
+    def _paths(self, tree: ProjectedTree, steps: Sequence[Step]) -> dict[VaultPath, bool]:
+        """Return the paths that steps free or take, also of all in a folder that they move; and which are of folders."""
         assert self._changed is not None
-        paths = dict.fromkeys(path for step in steps for path in paths_of(step))
+        paths = dict.fromkeys((path for step in steps for path in paths_of(step)), False)
         for move in [step for step in steps if isinstance(step, Move)]:
             for path in [path for path in self._changed if lies_in(path, move.source)]:
-                paths |= dict.fromkeys((path, follow(path, *move)))
+                paths |= dict.fromkeys((path, follow(path, *move)), self._changed[path].is_folder)
         for folder in [path for path in paths if tree.is_folder(path)]:
             for inner, files in self._files.walk_folders(tree.origin(folder)):
-                for place in (VaultPath(inner), *(file.path for file in files)):
-                    paths |= dict.fromkeys(tree.places(place))
+                paths |= dict.fromkeys(tree.places(VaultPath(inner)), True)
+                for file in files:
+                    paths |= dict.fromkeys(tree.places(file.path), False)
         return paths
 
-    def _add(self, tree: ProjectedTree, proposal: Proposal, paths: Iterable[VaultPath]) -> None:
+    def _add(self, tree: ProjectedTree, proposal: Proposal, paths: Mapping[VaultPath, bool]) -> None:
         assert self._changed is not None
-        for path in paths:
+        for path, is_folder in paths.items():
             before = self._changed[path].proposals if path in self._changed else ()
             origin = tree.origin(path)
             content = None if origin is not None else tree.content(path)
             self._changed[path] = Pending(
-                content, (*before, proposal.id), proposal.time_ns, origin, is_folder=tree.is_folder(path)
+                content, (*before, proposal.id), proposal.time_ns, origin, is_folder=is_folder
             )
 
 
