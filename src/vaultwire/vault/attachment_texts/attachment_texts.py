@@ -33,8 +33,8 @@ _MOST_TEXT_BYTES = 5_000_000
 # While the notes are indexed for the first time, it waits so long between two looks.
 _WAIT_SECONDS = 1.0
 _LOCK_SECONDS = 1.0
-# So many pages are ranked, those of the files with the rarest words first; and so many lines shown of each file.
-_RANKED_PAGES = 200
+# So many pages are ranked, those with the rarest words of each file; and so many lines shown of each file.
+_RANKED_PAGES, _PAGES_OF_FILE = 200, 4
 _LINES, _PAGES_NAMED = 2, 5
 # A word counts more if a page has it more often, up to a bound; in the file's name it counts as much as all over a page.
 _FREQUENCY, _NAME = 1.5, 1.5
@@ -108,6 +108,8 @@ class AttachmentTexts:
         self._lock = None if folder is None else ProcessLock(
             f"{folder}/attachments.lock", "another process is reading attachments", poll_seconds=_LOCK_SECONDS
         )  # fmt: skip
+        # The index gives the same list as long as no file changes.
+        self._last_readable: tuple[list[NoteStat], dict[VaultPath, NoteStat]] = ([], {})
         self._closing = threading.Event()
         self._news = threading.Event()
 
@@ -178,12 +180,17 @@ class AttachmentTexts:
 
     def _readable(self, progress: Progress, folder: VaultPath | None = None) -> dict[VaultPath, NoteStat]:
         """Return the attachments that may have text and can be read here."""
-        kinds = ("pdf", "other") if has_pdf_reader() else ("other",)
-        return {
-            stat.path: stat
-            for stat in self._index.attachments(folder, progress)
-            if kind_of(stat.path) in kinds and (kind_of(stat.path) == "pdf" or stat.size <= _MOST_TEXT_BYTES)
-        }
+        stats = self._index.attachments(folder, progress)
+        if self._last_readable[0] is not stats:
+            kinds = ("pdf", "other") if has_pdf_reader() else ("other",)
+            readable = {
+                stat.path: stat
+                for stat in stats
+                if (kind := kind_of(stat.path)) in kinds and (kind == "pdf" or stat.size <= _MOST_TEXT_BYTES)
+            }
+            self._last_readable = stats, readable
+            return readable
+        return self._last_readable[1]
 
     def report(self, progress: Progress) -> ReadingReport:
         """Return how much has been read. Raises sqlite3.Error."""
@@ -219,12 +226,12 @@ class AttachmentTexts:
             current = self._current(stats)
             unread = len(stats) - len(current)
             search = _Search(self._store, {file.id: file for file in current if file.pages}, progress)
-            ranked = search.ranked(query)
+            ranked, total = search.ranked(query, 2 * limit)
         except (_OnlyNotesError, sqlite3.Error):
             return FoundAttachments([], 0, 0)
         # As it is now: the index may not know yet that a file has changed, or may not be seen any more.
-        hits = [hit for hit in ranked[: 2 * limit] if self._files.look_at(hit.path) == stats[hit.path]]
-        return FoundAttachments(hits[:limit], len(ranked) - (len(ranked[: 2 * limit]) - len(hits)), unread)
+        hits = [hit for hit in ranked if self._files.look_at(hit.path) == stats[hit.path]]
+        return FoundAttachments(hits[:limit], total - (len(ranked) - len(hits)), unread)
 
 
 def _is_of(file: ReadFile | None, stat: NoteStat) -> bool:
@@ -239,8 +246,8 @@ class _Search:
         self._files = files
         self._progress = progress
 
-    def ranked(self, query: Query) -> list[AttachmentHit]:
-        """Return all files that match, best first."""
+    def ranked(self, query: Query, most: int) -> tuple[list[AttachmentHit], int]:
+        """Return the best of the files that match, and the number of all."""
         question = question_in(query)
         asked: list[tuple[str, tuple[str, ...], float]]
         if question is None:
@@ -258,27 +265,24 @@ class _Search:
             total = sum(term.weight for term in terms)
             files = {file for file in files if total and self._weight(terms, file) >= total * _LEAST_OF_QUESTION}
         names = {file: compared(self._files[file].stat.path.rpartition("/")[2]) for file in files}
-        places = sorted(
-            ((file, number) for file in files for number in self._numbers(terms, file)),
-            key=lambda place: (
-                -self._weight(terms, place[0]),
-                -self._weight(terms, *place),
-                self._files[place[0]].stat.path,
-                place[1],
-            ),
-        )
-        best: dict[int, AttachmentHit] = {}
-        for page in self._store.pages(places[:_RANKED_PAGES]):
+        places: list[tuple[int, int]] = []
+        for file in sorted(files, key=lambda each: (-self._weight(terms, each), self._files[each].stat.path)):
+            numbers = sorted(self._numbers(terms, file), key=lambda each: (-self._weight(terms, file, each), each))
+            places += [(file, number) for number in numbers[:_PAGES_OF_FILE]]
+            if len(places) >= _RANKED_PAGES:
+                break
+        best: dict[int, tuple[float, StoredPage]] = {}
+        for page in self._store.pages(places):
             self._progress.check()
             score = page_score(
                 [(term.forms, term.weight) for term in terms], page.text if page.number else "", names[page.file]
             )
-            if page.file not in best or score > best[page.file].score:
-                best[page.file] = self._hit(page, score, terms)
-        return sorted(best.values(), key=lambda hit: (-hit.score, hit.path)) + [
-            self._hit(StoredPage(file, 0, "", "", 0), 0.0, terms)
-            for file in sorted(files - best.keys(), key=lambda each: self._files[each].stat.path)
-        ]
+            if page.file not in best or score > best[page.file][0]:
+                best[page.file] = score, page
+        for file in files - best.keys():
+            best[file] = 0.0, StoredPage(file, 0, "", b"", 0)
+        ranked = sorted(best, key=lambda file: (-best[file][0], self._files[file].stat.path))
+        return [self._hit(page, score, terms) for score, page in map(best.__getitem__, ranked[:most])], len(ranked)
 
     def _term(self, text: str, forms: tuple[str, ...], factor: float) -> _Term:
         holders: dict[int, set[int]] = {}

@@ -51,13 +51,18 @@ class ReadFile(NamedTuple):
 
 
 class StoredPage(NamedTuple):
-    """A page as it is kept: ``text`` as it is compared, ``written`` as it is shown. The number 0 is the file's path."""
+    """A page as it is kept: ``text`` as it is compared, ``packed`` as it is shown. The number 0 is the file's path."""
 
     file: int
     number: int
     text: str
-    written: str
+    packed: bytes
     first_line: int
+
+    @property
+    def written(self) -> str:
+        """The text as it is shown."""
+        return zlib.decompress(self.packed).decode()
 
 
 def compared(text: str) -> str:
@@ -73,6 +78,7 @@ class TextStore:
         self._place = place
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._files: tuple[object, dict[VaultPath, ReadFile]] = (None, {})  # with the state that they are of
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -117,9 +123,17 @@ class TextStore:
     # ------------------------------------------------------------------ what is kept
 
     def files(self) -> dict[VaultPath, ReadFile]:
-        """Return every file that was read to its end, by its path."""
-        rows = self.rows("SELECT id, path, size, modified, stamp, pages, problem FROM files WHERE is_whole")
-        return {row[1]: ReadFile(row[0], NoteStat(*row[1:5]), row[5], row[6]) for row in rows}
+        """Return every file that was read to its end, by its path; the same object as long as nothing changes."""
+        with self._opened() as connection:
+            # The first changes with what other processes write, the second with what this one does.
+            version = connection.execute("PRAGMA data_version").fetchone(), connection.total_changes, id(connection)
+            if self._files[0] != version:
+                rows = connection.execute(
+                    "SELECT id, path, size, modified, stamp, pages, problem FROM files WHERE is_whole"
+                ).fetchall()
+                files = {row[1]: ReadFile(row[0], NoteStat(*row[1:5]), row[5], row[6]) for row in rows}
+                self._files = version, files
+            return self._files[1]
 
     def put(self, stat: NoteStat, read: Pages | None, problem: str) -> None:
         """Keep the pages of a file instead of what is kept of it, a few at a time. It counts once it has all of them."""
@@ -187,7 +201,7 @@ class TextStore:
         for file, number in places:
             row = (file << _NUMBER_BITS) + number
             for text, written, line in self.rows("SELECT text, written, line FROM pages WHERE rowid = ?", (row,)):
-                yield StoredPage(file, number, text, zlib.decompress(written).decode(), line)
+                yield StoredPage(file, number, text, written, line)
 
 
 def _rows_of(file: int) -> tuple[int, int]:
