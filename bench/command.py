@@ -13,6 +13,7 @@ from pathlib import Path
 from bench import (
     agents_command,
     bases_command,
+    conflicts_command,
     desk_command,
     engine_command,
     http_command,
@@ -51,6 +52,7 @@ def main() -> int:
         "agents": lambda: agents_command.run(path),
         "desk": lambda: desk_command.run(path),
         "bases": lambda: bases_command.run(path),
+        "conflicts": lambda: conflicts_command.run(path),
         "remote": lambda: remote_command.run(path),
         "peers": lambda: peers_command.run(options.runs, path),
         "stdio": lambda: _run(options.starts, options.runs, path),
@@ -70,7 +72,7 @@ def _part(options: argparse.Namespace) -> str:
     return next(
         (
             part
-            for part in ("engine", "questions", "http", "agents", "desk", "bases", "remote", "peers")
+            for part in ("engine", "questions", "http", "agents", "desk", "bases", "conflicts", "remote", "peers")
             if getattr(options, part)
         ),
         "stdio",
@@ -111,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--http", action="store_true", help="measure HTTP instead")
     parser.add_argument("--desk", action="store_true", help="measure the desk at 10,000 changes on record instead")
     parser.add_argument("--bases", action="store_true", help="measure queries of bases over 10,000 notes instead")
+    parser.add_argument("--conflicts", action="store_true", help="measure conflict copies among 10,000 notes instead")
     parser.add_argument(
         "--remote", action="store_true", help="measure sign-in: a token beside a key, and the start, instead"
     )
