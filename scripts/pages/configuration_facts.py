@@ -110,6 +110,11 @@ VAULT_FILES = (
         "Yes.",
     ),
     KnownFile(
+        "the folder of --skills-folder",
+        "Yours, optional. Each folder in it with a `SKILL.md` is a skill that clients with that extension of MCP find.",
+        "Yes.",
+    ),
+    KnownFile(
         ".trash/",
         "Obsidian's own trash. Deleted notes are moved here.",
         "Yes. `restore_note` may then need the journal.",

@@ -28,6 +28,13 @@ VARIABLES = (
     Variable("VAULTWIRE_POLICY", OURS, "The policy file.", "no policy: all is allowed", "--policy"),
     Variable("VAULTWIRE_PROMPTS", OURS, "A folder in the vault whose notes are prompts.", "none", "--prompts"),
     Variable(
+        "VAULTWIRE_SKILLS_FOLDER",
+        OURS,
+        "A folder in the vault whose folders are skills, served over MCP.",
+        "none",
+        "--skills-folder",
+    ),
+    Variable(
         "VAULTWIRE_STRUCTURED",
         OURS,
         "1: results carry their data besides the text. 0 or empty: they do not.",

@@ -12,6 +12,7 @@ VAULT_VARIABLE = "VAULTWIRE_VAULT"
 CACHE_VARIABLE = "VAULTWIRE_CACHE"
 STATE_VARIABLE = "VAULTWIRE_STATE"
 PROMPTS_VARIABLE = "VAULTWIRE_PROMPTS"
+SKILLS_VARIABLE = "VAULTWIRE_SKILLS_FOLDER"
 POLICY_VARIABLE = "VAULTWIRE_POLICY"
 READ_ONLY_VARIABLE = "VAULTWIRE_READ_ONLY"
 STRUCTURED_VARIABLE = "VAULTWIRE_STRUCTURED"
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         read_only: bool
         read_first: bool
         prompts: str | None
+        skills_folder: str | None
         policy: str | None
         backend: Backend | None
         dialect: str | None
@@ -41,7 +43,9 @@ if TYPE_CHECKING:
         limits: ClientLimits | None
 
 
-_OPTIONS = frozenset(("read_only", "read_first", "prompts", "policy", "backend", "dialect", "structured", "limits"))
+_OPTIONS = frozenset(
+    ("read_only", "read_first", "prompts", "skills_folder", "policy", "backend", "dialect", "structured", "limits")
+)
 
 
 class ConfigError(Exception):
@@ -54,7 +58,8 @@ class Config:
     The first vault is the default one. A single vault may have the name ``""``; then it has the name of its folder.
     ``cache`` is the folder for what can be made again, such as the index; ``state`` the folder for what cannot, such as the
     journal of changes. They need not exist yet. ``read_first``: a note is edited only in a session that has read it.
-    ``prompts`` is a folder in the vault, with ``/`` between parts, whose notes are prompts; None for none. ``policy`` is the
+    ``prompts`` is a folder in the vault, with ``/`` between parts, whose notes are prompts; None for none.
+    ``skills_folder`` is one whose folders are skills that are served; None for none. ``policy`` is the
     file that says what is allowed; None for none. ``limits``: further limits of the command line.
     ``dialect`` names a contract (``protocol.dialects``). ``structured``: results have their data besides the text, and
     tools are listed with all of their schemas. ``backend`` answers the ``obsidian_*`` tools; None for none. ``obsidian`` is
@@ -68,6 +73,7 @@ class Config:
     read_only = False
     read_first = False
     prompts: str | None = None
+    skills_folder: str | None = None
     policy: str | None = None
     backend: Backend | None = None
     dialect = "mcp"
@@ -116,7 +122,7 @@ def audit_file(place: str) -> str:
 
 
 def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -> Config:
-    """Return the settings; the vault, ``prompts`` and ``policy`` fall back to the environment. Raises ConfigError.
+    """Return the settings; the vault, the folders in it and ``policy`` fall back to the environment. Raises ConfigError.
 
     A vault is a folder's path, the name of a vault that Obsidian knows, or either of them after ``NAME=``. Raises TypeError
     for an option that does not exist.
@@ -149,7 +155,8 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
     config.vaults, config.cache, config.state, config.limits = vaults, cache, state, limits
     config.read_only = _is_on(READ_ONLY_VARIABLE) or options.get("read_only", False)
     config.read_first = options.get("read_first", False)
-    config.prompts = _prompts_folder(options.get("prompts"))
+    config.prompts = _folder_for("prompts", options.get("prompts"), PROMPTS_VARIABLE)
+    config.skills_folder = _folder_for("skills", options.get("skills_folder"), SKILLS_VARIABLE)
     config.policy = policy_path(options.get("policy"))
     # This dialect's tools are those of the app's command, also where the app does not run.
     config.backend = backend or ("auto" if dialect == "obsidian-cli" else None)
@@ -277,9 +284,9 @@ def policy_path(given: str | None) -> str | None:
     return os.path.abspath(os.path.expanduser(given)) if given else None
 
 
-def _prompts_folder(folder: str | None) -> str | None:
+def _folder_for(use: str, folder: str | None, variable: str) -> str | None:
     """Return the path of the folder in the vault, None for none. It may be made later."""
-    folder = folder if folder is not None else os.environ.get(PROMPTS_VARIABLE)
+    folder = folder if folder is not None else os.environ.get(variable)
     if not folder:
         return None
     slashed = folder.replace("\\", "/")
@@ -287,7 +294,7 @@ def _prompts_folder(folder: str | None) -> str | None:
     # A ":" as second character means a drive's letter.
     if not parts or slashed.startswith("/") or slashed[1:2] == ":" or any(part.startswith(".") for part in parts):
         raise ConfigError(
-            f"not a folder for prompts: {folder!r}. Give a folder in the vault, such as Prompts; not the vault itself, not "
+            f"not a folder for {use}: {folder!r}. Give a folder in the vault, such as {use.title()}; not the vault itself, not "
             "an absolute path, and no hidden folder"
         )
     return "/".join(parts)

@@ -78,3 +78,18 @@ def test_a_clients_entry_names_the_folder(vault: Path) -> None:
     given = ["client-config", "cursor", "--vault", str(vault), "--prompts", "My prompts"]
     entry = clients.read_setup(make_parser().parse_args(given)).entry
     assert entry["args"] == ["stdio", "--vault", str(vault), "--prompts", "My prompts"]
+
+
+def test_the_folder_of_skills_is_read_by_the_same_rules(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VAULTWIRE_SKILLS_FOLDER", "Of the environment")
+    assert make_config(str(vault)).skills_folder == "Of the environment"
+    assert make_config(str(vault), skills_folder="a\\b//c/").skills_folder == "a/b/c"
+    assert make_config(str(vault), skills_folder="").skills_folder is None
+    with pytest.raises(ConfigError, match="such as Skills"):
+        make_config(str(vault), skills_folder="../other")
+    names, errors = start(vault, "--skills-folder", "Nowhere")
+    assert names == []
+    assert errors == "vaultwire: there is no folder 'Nowhere' in the vault, so it gives no skills yet\n"
+    given = ["client-config", "cursor", "--vault", str(vault), "--skills-folder", "My skills"]
+    entry = clients.read_setup(make_parser().parse_args(given)).entry
+    assert entry["args"] == ["stdio", "--vault", str(vault), "--skills-folder", "My skills"]

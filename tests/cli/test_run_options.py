@@ -14,7 +14,7 @@ from vaultwire.cli import run_options
 from vaultwire.cli.servers import add_serve
 from vaultwire.config import make_config
 
-OPTIONS = ["--vault", "--prompts", "--policy", "--backend", "--dialect"]
+OPTIONS = ["--vault", "--prompts", "--skills-folder", "--policy", "--backend", "--dialect"]
 FLAGS = ["--read-only", "--require-read-first", "--structured", "--standalone"]
 VALUES = ["Notes", "A=b", "", "-", "-x", "--", "--read-only", "files", "auto", "mcp", "-1", "a b", "- x"]
 OTHERS = ["--rate", "--vault=Notes", "--read", "Notes", "--help"]
@@ -26,6 +26,7 @@ NOTHING = {
     "read_only": False,
     "read_first": False,
     "prompts": None,
+    "skills_folder": None,
     "policy": None,
     "backend": None,
     "dialect": None,

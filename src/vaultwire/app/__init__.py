@@ -20,7 +20,7 @@ from vaultwire.app.engine import (
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.protocol.dialects import DIALECTS, MCP, SECURE, STRUCTURED
 from vaultwire.protocol.events import Identity
-from vaultwire.protocol.revisions import APPS
+from vaultwire.protocol.revisions import APPS, SKILL_METHODS, SKILLS
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import PROFILES, WEB, ToolSelection, Toolset, former_name_hint
@@ -125,6 +125,7 @@ def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions
 
 def session_maker(config: Config, handlers: Handlers) -> Callable[[Revision | None], Session]:
     """Return what makes the protocol state: of a handshake to come, or of requests at a fixed revision."""
+    dialect = DIALECTS[config.dialect]
     identity = Identity(
         name="vaultwire",
         title="Vaultwire",
@@ -142,12 +143,12 @@ def session_maker(config: Config, handlers: Handlers) -> Callable[[Revision | No
             vaults=handlers.vaults.names,
             guide=handlers.guide,
         ),
-        extensions={APPS: {}},
+        extensions={APPS: {}} if dialect.is_contract else {APPS: {}, SKILLS: {}},
     )
-    dialect = DIALECTS[config.dialect]
     if config.structured and dialect is MCP:
         dialect = STRUCTURED
-    return lambda revision: Session(identity, handlers.methods, dialect, revision)
+    methods = handlers.methods.difference(SKILL_METHODS if dialect.is_contract else ())
+    return lambda revision: Session(identity, methods, dialect, revision)
 
 
 def make_handlers(config: Config) -> Handlers:
@@ -204,6 +205,7 @@ def make_run(config: Config, network: NetworkConfig | None = None) -> tuple[Hand
             middleware=middleware,
             lists=selection.lists,
             read_guide=str if folders else guide,
+            skills_folder=config.skills_folder,
         )
 
     def narrow(folders: Folders) -> Methods:

@@ -42,12 +42,13 @@ def serve_stdio(**options: Any) -> int:
     Nothing heavy is imported here: a client waits for the first answer.
     """
     config = make_config(**options)
-    if config.prompts is not None and not any(
-        os.path.isdir(os.path.join(vault, config.prompts)) for vault in config.vaults.values()
-    ):
-        from vaultwire.cli.terminal import complain  # noqa: PLC0415 - only to complain
+    for use, folder in (("prompts", config.prompts), ("skills", config.skills_folder)):
+        if folder is not None and not any(
+            os.path.isdir(os.path.join(vault, folder)) for vault in config.vaults.values()
+        ):
+            from vaultwire.cli.terminal import complain  # noqa: PLC0415 - only to complain
 
-        complain(f"there is no folder {config.prompts!r} in the vault, so it gives no prompts yet")
+            complain(f"there is no folder {folder!r} in the vault, so it gives no {use} yet")
     if sys.stdin is not None and sys.stdin.isatty():
         from vaultwire.cli.terminal import complain, say  # noqa: PLC0415 - only for a person at a terminal
 

@@ -13,6 +13,7 @@ from vaultwire.config import (
     POLICY_VARIABLE,
     PROMPTS_VARIABLE,
     READ_ONLY_VARIABLE,
+    SKILLS_VARIABLE,
     STRUCTURED_VARIABLE,
     VAULT_VARIABLE,
     ConfigError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 # The options with one value, the setting of each, and its choices.
 _VALUES = {
     "--prompts": ("prompts", None),
+    "--skills-folder": ("skills_folder", None),
     "--policy": ("policy", None),
     "--backend": ("backend", BACKENDS),
     "--dialect": ("dialect", DIALECTS),
@@ -119,6 +121,12 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         "--prompts", metavar="FOLDER", help=f"folder in the vault whose notes are prompts (else: ${PROMPTS_VARIABLE})"
     )
     offered.add_argument(
+        "--skills-folder",
+        metavar="FOLDER",
+        help="folder in the vault whose folders are skills, served to clients with the Skills extension of MCP "
+        f"(else: ${SKILLS_VARIABLE})",
+    )
+    offered.add_argument(
         "--dialect",
         choices=DIALECTS,
         help="use the names, answers and errors of a contract, see docs/contracts.md",
@@ -134,7 +142,17 @@ def add_all(parser: argparse.ArgumentParser) -> None:
 
 def read_all(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that the options of ``add_all`` give, for ``make_config``. Raises ConfigError."""
-    names = ("vault", "read_only", "read_first", "prompts", "policy", "backend", "dialect", "structured")
+    names = (
+        "vault",
+        "read_only",
+        "read_first",
+        "prompts",
+        "skills_folder",
+        "policy",
+        "backend",
+        "dialect",
+        "structured",
+    )
     return {**{name: getattr(options, name) for name in names}, "limits": read_limits(options)}
 
 
@@ -148,7 +166,8 @@ def to_arguments(
         "audit": config.limits.audit,
         "attachments_from": list(config.limits.attachments_from),
     }
-    values |= {name: getattr(config, name) for name in ("read_only", "read_first", "prompts", "policy", "structured")}
+    kept = ("read_only", "read_first", "prompts", "skills_folder", "policy", "structured")
+    values |= {name: getattr(config, name) for name in kept}
     for name in ("tls_cert", "tls_key", "log_file"):
         values[name] = values.get(name) and os.path.abspath(os.path.expanduser(values[name]))
     return given_arguments(add, values)

@@ -20,6 +20,9 @@ META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 APPS = "io.modelcontextprotocol/ui"
 """The extension of views inside clients (SEP-1865)."""
+SKILLS = "io.modelcontextprotocol/skills"
+"""The extension of skills (SEP-2640)."""
+SKILL_METHODS = ("skills/list", "skills/get")
 
 HEADER_MISMATCH = -32020
 MISSING_CLIENT_CAPABILITY = -32021
@@ -75,7 +78,7 @@ class Revision:
         # Methods of other revisions that this one does not have.
         self.absent_methods = (
             ("resources/subscribe", "resources/unsubscribe") if name >= "2026-07-28" else ("subscriptions/listen",)
-        )
+        ) + (() if self.extensions else SKILL_METHODS)
         # A server asks the client by a result, "input_required", not by a request.
         self.asks_in_results = name >= "2026-07-28"
         self.schema_dialect = DRAFT_2020_12 if name >= "2025-11-25" else DRAFT_07

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import MCP, known_name
+from vaultwire.protocol.revisions import SKILL_METHODS
 from vaultwire.server.results import (
     LISTING,
     POLICY_DENIED,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from vaultwire.server.features import Features
     from vaultwire.server.middleware import Middleware
     from vaultwire.server.results import Answer
+    from vaultwire.server.skills import Skills
     from vaultwire.server.workers import Task
     from vaultwire.toolkit.catalog import Toolset
     from vaultwire.trust.policy import Policy
@@ -62,6 +64,7 @@ _FEATURES = {
     "prompts/list": "search",
     "prompts/get": "search",
     "completion/complete": "search",
+    **dict.fromkeys(SKILL_METHODS, "search"),
 }
 
 
@@ -80,19 +83,22 @@ class Handlers:
         middleware: Middleware | None = None,
         lists: Callable[..., bool] = lambda *_, **__: True,
         read_guide: Callable[[], str] = str,
+        skills_folder: str | None = None,
     ) -> None:
         """``open_vault`` is called once, when a call first needs the vault; for named vaults it is a table of such functions.
 
-        ``prompts_folder`` is a folder in a vault. ``lists`` tells which tools are listed to every client (``ToolSelection``);
-        the others can be called, too. ``read_guide`` returns the head of the vault's own guide, quickly.
+        ``prompts_folder`` and ``skills_folder`` are folders in a vault. ``lists`` tells which tools are listed to every client
+        (``ToolSelection``); the others can be called, too. ``read_guide`` returns the head of the vault's own guide, quickly.
         """
         self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
         self.toolset = toolset.over(self.vaults.names)
         self._features: Features | None = None
         self._views: Views | None = None
+        self._skills: Skills | None = None
         self._policy = policy
         self._seconds = seconds
         self._prompts_folder = prompts_folder
+        self._skills_folder = skills_folder
         self.subscriptions = subscriptions or Subscriptions((RESOURCE_LIST, RESOURCE_UPDATES))
         self.subscriptions.may_hear = self._may_hear
         self._middleware = middleware
@@ -186,6 +192,17 @@ class Handlers:
                 self._views = self._views or Views(self.vaults, self.describe, self._may_read_by)  # as above
                 return self._views
         return None
+
+    def _skill_answer(self, request: Request, dialect: Dialect, task: Task) -> JsonObject | None:
+        """Return the result of a request about skills, None if it is about something else. Raises VaultError."""
+        named = request.params.get("uri")
+        is_skill = isinstance(named, str) and named.startswith("skill:")
+        if dialect.is_contract or not (request.method in SKILL_METHODS or is_skill) or not request.revision.extensions:
+            return None
+        from vaultwire.server.skills import Skills  # noqa: PLC0415 - few clients know the extension
+
+        self._skills = self._skills or Skills(self.vaults, self._skills_folder)  # as the features
+        return self._skills.answer(request, lambda tool: self._may_read_by(tool, request), task)
 
     def offered(self, peer: Peer) -> list[dict[str, Any]]:
         """Return the tools that the client may call."""
@@ -361,7 +378,8 @@ class Handlers:
             features = self._all_features()
             asked = (request.method, request.params, request.revision, task)
             try:
-                if views and (page := views.page(request)):
+                page = (views.page(request) if views else None) or self._skill_answer(request, dialect, task)
+                if page is not None:
                     return Result(page)
                 if self._policy.allows_everything:
                     return Result(features.answer(*asked))
