@@ -9,13 +9,16 @@ import argparse
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from openapi import sign_in
 from support.serving import Serving
 from support.vaults import snapshot, write_vault
 
@@ -32,6 +35,8 @@ Nothing.
 """
 # For each of the 35 tools, beside the two thousand requests it makes of every schema's edges: half a minute in all.
 EXAMPLES = 20
+# For each of the seven endpoints of sign-in: many get past the first check only by chance.
+SIGN_IN_EXAMPLES = 60
 SECONDS = 300
 HERE = Path(__file__).resolve().parent
 
@@ -48,7 +53,10 @@ def main(program: str, seed: int) -> int:
         vault = write_vault(around / "vault", VAULT)
         (around / "secret.md").write_text("a secret")
         with Serving(vault) as server:
-            found = run(program, server.url, seed, root)
+            api = [f"{server.url}/bridge/v1/openapi.json", "--url", f"{server.url}/bridge/v1"]
+            found = run(
+                program, [*api, "--exclude-checks", "negative_data_rejection"], seed, root, SCHEMATHESIS_HOOKS="checks"
+            )
             code, _, errors = server.end(signal.SIGTERM)
         outside = {path for path in snapshot(around) if not path.startswith("vault/")}
     # A crash would have been a status of 500, and a check's finding; one beside the calls is in the log alone.
@@ -61,15 +69,47 @@ def main(program: str, seed: int) -> int:
     return found
 
 
-def run(program: str, url: str, seed: int, root: Path) -> int:
-    command = [program, "run", f"{url}/bridge/v1/openapi.json", "--url", f"{url}/bridge/v1"]
-    options = ["--checks", "all", "--exclude-checks", "negative_data_rejection", "--seed", str(seed), "--no-color"]
-    more = ["--max-examples", str(EXAMPLES), "--generation-database", "none", "--continue-on-failure"]
+def sign_in_too(program: str, seed: int) -> int:
+    """Run it over the endpoints of sign-in, and return 0 if nothing was found."""
+    with (
+        tempfile.TemporaryDirectory(prefix="vaultwire-openapi-") as folder,
+        socket.create_server(("127.0.0.1", 0)) as free,
+    ):
+        root, port = Path(folder), free.getsockname()[1]
+        free.close()
+        url = f"http://localhost:{port}"
+        sign_in.add_people(root / "state")
+        vault = write_vault(root / "vault", VAULT)
+        state = {"VAULTWIRE_STATE": str(root / "state"), "VAULTWIRE_CACHE": str(root / "cache")}
+        with Serving(vault, "--public-url", url, "--port", str(port), "--log-json", **state) as server:
+            document = str(sign_in.write_document(root, server, url))
+            # What the document forbids is mostly a wrong form, which is answered like any other wrong value.
+            without = "negative_data_rejection,positive_data_acceptance,unsupported_method,allow_header_conformance"
+            options = [document, "--url", url, "--exclude-checks", without, "-H", f"Origin: {url}"]
+            # It writes a line for each request: read all the time, as a full pipe would stop it.
+            assert server.process.stderr is not None
+            lines: list[bytes] = []
+            reading = threading.Thread(target=lines.extend, args=(server.process.stderr,))
+            reading.start()
+            found = run(program, options, seed, root, SIGN_IN_EXAMPLES)
+            server.process.send_signal(signal.SIGTERM)
+            code = server.process.wait(SECONDS)
+            reading.join()
+    errors = b"".join(lines).decode()
+    wrong = sign_in.wrong_in_log(errors)
+    if code != 0 or wrong:
+        sys.stdout.write(f"the server ended with {code}, and its log has {wrong}:\n{errors[-4000:]}\n")
+        return 1
+    return found
+
+
+def run(program: str, options: list[str], seed: int, root: Path, examples: int = EXAMPLES, **hooks: str) -> int:
+    """Run schemathesis with its checks, and return its exit code."""
+    command = [program, "run", *options, "--checks", "all", "--seed", str(seed), "--no-color"]
+    more = ["--max-examples", str(examples), "--generation-database", "none", "--continue-on-failure"]
     paths = (str(HERE), str(HERE.parents[1] / "src"))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "SCHEMATHESIS_HOOKS": "checks"}
-    return subprocess.run(
-        [*command, *options, *more], cwd=root, env=environment, timeout=SECONDS, check=False
-    ).returncode
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **hooks}
+    return subprocess.run([*command, *more], cwd=root, env=environment, timeout=SECONDS, check=False).returncode
 
 
 if __name__ == "__main__":
@@ -77,4 +117,5 @@ if __name__ == "__main__":
     parser.add_argument("program")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     given = parser.parse_args()
-    sys.exit(main(os.path.abspath(given.program), given.seed))
+    path = os.path.abspath(given.program)
+    sys.exit(main(path, given.seed) or sign_in_too(path, given.seed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -211,6 +212,56 @@ def test_what_a_client_calls_itself_is_shown_as_text_beside_its_host(server: Ser
         assert "&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&quot;x" in text
         assert "claude.ai.evil.example" in text
         assert "is not among the services that vaultwire knows" in text
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "xn--clude-6nc.ai",  # with a Cyrillic letter, as browsers write it to the server
+        "claude.ai.evil.example",
+        "claude-ai.example",
+        "chatgpt.com-sign-in.example",
+        "evil-claude.ai",
+        "www.claude.ai",
+        "claude.ai.",
+        "cl\u0430ude.ai".encode("idna").decode(),
+    ],
+)
+def test_a_host_that_looks_like_a_known_one_has_a_warning(server: Serving, host: str) -> None:
+    client = Connecting(server, f"https://{host}/api/mcp/auth_callback")
+    client.register(client_name="Claude")
+    page = client.send("GET", client.request()).body.decode()
+    assert f"<strong>{host}</strong>" in page
+    assert "is not among the services that vaultwire knows" in page
+
+
+def test_no_field_of_a_form_or_a_registration_is_an_address_that_is_asked(state: Any, tmp_path: Any) -> None:
+    shutil.copytree(state, tmp_path / "state")
+    vault = write_vault(tmp_path / "vault", "=== Note.md\nx\n")
+    listener = socket.create_server(("127.0.0.1", 0))
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    names = (
+        "logo_uri",
+        "client_uri",
+        "tos_uri",
+        "policy_uri",
+        "jwks_uri",
+        "sector_identifier_uri",
+        "software_statement",
+    )
+    with listener, Serving(vault, "--public-url", URL, VAULTWIRE_STATE=str(tmp_path / "state")) as server:
+        client = Connecting(server)
+        assert client.register(**dict.fromkeys(names, address)).status == 201
+        page = client.request(request_uri=address, resource_metadata=address, logo_uri=address)
+        consent = client.sign_in(page)
+        assert address.encode() not in consent.body
+        fields = dict.fromkeys((*names, "url", "resource", "redirect_uri", "client_id", "vault_url"), address)
+        assert client.allow(page, consent, **fields).headers["location"].startswith(client.redirect_uri)
+        assert client.send("GET", client.request(client_id=address)).status == 400
+        server.end(15)  # what it had begun beside its answers is over
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
 
 
 def test_a_name_has_no_characters_that_turn_a_line_around_or_hide(client: Connecting) -> None:
