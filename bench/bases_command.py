@@ -1,4 +1,4 @@
-"""Measures queries of bases over 10,000 notes, beside a full scan: the same queries without what the index can answer.
+"""Measures queries of bases and of Dataview over 10,000 notes; those of bases also without what the index can answer.
 
 The queries run in a process of their own whose index is built already, so that its memory is that of the queries.
 """
@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -23,9 +24,11 @@ from bench.report import environment, write_result
 from vaultwire.app.engine import open_index, open_settings
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.base_queries.bases import Bases
+from vaultwire.vault.base_queries.dataview import DataviewQueries
 from vaultwire.vault.base_queries.running import BaseSource
-from vaultwire.vault.caller import RememberedResults
+from vaultwire.vault.caller import RememberedFacts, RememberedResults
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import NO_PROGRESS
 
 _NOTES = 10_000
@@ -94,6 +97,19 @@ views:
 """
     for number in range(20)
 )
+# Queries of Dataview over the same notes; and texts that are none, which must be refused soon.
+_DATAVIEW = {
+    "dataview: table of a tag": "TABLE price, due FROM #project SORT price DESC",
+    "dataview: all notes, by a property": 'LIST FROM "" WHERE status = "active" AND due < date(today)',
+    "dataview: groups": "TABLE length(rows), sum(rows.price) GROUP BY status",
+}
+_REFUSED = {
+    "dataview: 1 MB of text": "LIST WHERE " + "a + " * 250_000,
+    "dataview: 10,000 brackets": "LIST WHERE " + "(" * 9_900,
+    "dataview: 10,000 signs": "LIST WHERE " + "!" * 9_900 + "a",
+    "dataview: long chain": "LIST WHERE " + "a+" * 9_000 + "a",
+    "dataview: open text": 'LIST WHERE "' + "\\\\" * 9_000,
+}
 # One filter each, of a kind that many bases have.
 _FILTERS = {
     "filter: day before a day": 'due < "2026-03-01"',
@@ -119,6 +135,7 @@ _TARGETS = {
     "formula and sort, all rows": 120.0,
     **dict.fromkeys(_FILTERS, 40.0),
     "base of 20 views with formulas": 400.0,
+    **dict.fromkeys(_REFUSED, 100.0),
     "repeated query": 5.0,
     "memory MiB": 40.0,
 }
@@ -168,6 +185,15 @@ def _measure(folder: Path) -> dict[str, float]:
     for name, condition in _FILTERS.items():
         found[name] = _median(partial(_query, bases, _ONE_FILTER.format(json.dumps(condition))))
     found["base of 20 views with formulas"] = _median(partial(_all_views, bases, _MANY_VIEWS), _FEW_RUNS)
+    known = RememberedFacts()
+
+    def dataview(text: str) -> None:
+        with suppress(VaultError):
+            DataviewQueries(files, index, settings, datetime.now, known).query(text)
+
+    found["dataview: first query of all notes"] = _timed(partial(dataview, _DATAVIEW["dataview: groups"]))
+    for name, text in (*_DATAVIEW.items(), *_REFUSED.items()):
+        found[name] = _median(partial(dataview, text), _FEW_RUNS)
     repeated = bases()
     found["repeated query"] = _median(partial(_query, lambda: repeated, _QUERIES["formula and sort, all rows"]))
     found["memory MiB"] = (_resident() - before) / _MIB

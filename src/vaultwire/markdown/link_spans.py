@@ -297,10 +297,13 @@ _NAMES = compile_pattern(
     rf"|\binFolder\(\s*+{_TEXT.format('folder')}"
     rf"|\bfile\.folder\s*+[!=]=\s*+{_TEXT.format('equal')}"
     rf"|\bfile\.path\s*+[!=]=\s*+{_TEXT.format('path')}"
+    rf"|{_TEXT.format('is_folder')}\s*+[!=]=\s*+file\.folder\b"
+    rf"|{_TEXT.format('is_path')}\s*+[!=]=\s*+file\.path\b"
     # A single bracket does not end it, as in a note (engine facts §2.1).
     r"|\[\[(?!\[)(?P<wiki>(?:[^\[\]|\\\n]++|\[(?!\[)|\](?!\]))++)(?=\||\]\])"
 )
 _KINDS: dict[str, Kind] = {"link": "link", "wiki": "wiki", "path": "path", "folder": "folder", "equal": "folder"}
+_KINDS |= {"is_folder": "folder", "is_path": "path"}
 
 
 class NotABaseError(ValueError):

@@ -338,6 +338,8 @@ BASE = [
     ('file(link("[[Old|x]]"))', """file(link("[[it's new|x]]"))"""),
     ('file.path == "A/Old.md"', """file.path == "A/it's new.md\""""),
     ('file.path != "A/older.md"', 'file.path != "A/older.md"'),
+    ('y == 1 && "A/Old.md" == file.path', """y == 1 && "A/it's new.md" == file.path"""),
+    ('"A/Old.md" == file.pathology', '"A/Old.md" == file.pathology'),
     ('note.up == "Old"', 'note.up == "Old"'),
     ('file.inFolder("A")', 'file.inFolder("A")'),
     ('link("https://x/Old.md")', 'link("https://x/Old.md")'),
@@ -387,12 +389,14 @@ def test_a_base_follows_a_folder(tmp_path: Path) -> None:
 filters: 'file.inFolder("A") || file.folder == "A/Deep" || file.inFolder("AB") || file.inFolder("A/")'
 formulas:
   f: "file.inFolder(\\"A/Deep\\") && file.hasLink(\\"A/Deep/x\\")"
+  g: '"A" != file.folder || ("AB" == file.folder)'
 """,
     )
     moved(tmp_path, "A", "B c")
     assert (tmp_path / "b.base").read_text() == (
         'filters: \'file.inFolder("B c") || file.folder == "B c/Deep" || file.inFolder("AB") || file.inFolder("B c/")\'\n'
         'formulas:\n  f: "file.inFolder(\\"B c/Deep\\") && file.hasLink(\\"B c/Deep/x\\")"\n'
+        '  g: \'"B c" != file.folder || ("AB" == file.folder)\'\n'
     )
 
 

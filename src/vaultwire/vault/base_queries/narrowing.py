@@ -314,16 +314,13 @@ class _Narrowing:
             stored = None if name is None else self._judge.values(name, _MOST_VALUES)
             if name is None or stored is None:
                 continue
-            # A value that is no link may say the same text, and no value may be equal to no file.
+            # A value that is no link may say the same text.
+            # There may be no such file: then no value is equal to it.
+            or_none = isinstance(asked, Call) and asked.function.name == "file"
             plain = tuple(value for value in stored if not _is_relative(value))
             asking = Every((rows.AsksFor(names), rows.HasProperty(name)))
-            return Narrowed(
-                AnyOf((asking, rows.HasValue(name, plain, or_none=self._may_be_null(asked)))), is_exact=False
-            )
+            return Narrowed(AnyOf((asking, rows.HasValue(name, plain, or_none=or_none))), is_exact=False)
         return None
-
-    def _may_be_null(self, asked: Node) -> bool:
-        return _is_this(asked) and not self._judge.this_path()
 
     def _link_text(self, node: Node) -> str:
         """Return the text of ``link("A")`` or ``file("A")``, or the path of ``this``; "" for anything else."""
