@@ -95,7 +95,7 @@ ONLY = {
     ),
     # vault/attachment_texts/reading.py: PDFs are read apart, with bounds that the system keeps.
     "subprocess.Popen": ("cli/demo.py", "obsidian/command.py", "vault/attachment_texts/reading.py"),
-    "subprocess.run": ("service.py",),
+    "subprocess.run": ("service.py", "vault/editing/conflicts.py"),
     # service.py: between two questions to a service that starts.
     "time.sleep": ("service.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),
 }
