@@ -22,6 +22,7 @@ from typing import Any
 
 from support.at_the_desk import Desk
 from support.vaults import write_vault
+from vaultwire.skills.skill import bundled_skills
 
 MODULES = Path(os.environ["VAULTWIRE_CLAUDE"]).resolve()
 KEY = "sk-ant-" + "0" * 40
@@ -364,5 +365,35 @@ def test_its_model_gets_our_text_of_a_note_a_list_and_an_error(tmp_path: Path) -
         assert "No such tool" in unlisted  # the client calls what is listed; the others are run by more_tools
         assert listed.startswith("2 notes found:")
         assert "FILE_NOT_FOUND: " in missing
+    finally:
+        model.close()
+
+
+def test_it_finds_the_skills_that_are_installed_and_its_model_reads_one(tmp_path: Path) -> None:
+    home, vault = tmp_path / "home", write_vault(tmp_path / "vault", "=== Shelf.md\nOak.\n")
+    (home / ".claude").mkdir(parents=True)
+    model = Model()
+    environment = private_environment(tmp_path, home, model)
+    install = [sys.executable, "-m", "vaultwire", "install", "claude-code", "--skills"]
+    subprocess.run(install, env=environment, cwd=vault, stdout=subprocess.DEVNULL, check=True)
+    (program,) = MODULES.glob("@anthropic-ai/claude-code-*/claude*")
+    model.scripts = {"tidy my notes": [tool("Skill", skill="vaultwire-tidy"), [{"type": "text", "text": "Done."}]]}
+    try:
+        ended = subprocess.run(
+            [str(program), "-p", "tidy my notes", "--allowedTools", "Skill"],
+            env=environment,
+            cwd=vault,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=2 * PATIENCE,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        first, last = (json.dumps(model.requests[at], ensure_ascii=False) for at in (0, -1))
+        for skill in bundled_skills():
+            assert f"{skill.name}: {str(skill.frontmatter['description'])[:40]}" in first
+        assert "# Tidy links and tags" not in first
+        assert "# Tidy links and tags" in last
     finally:
         model.close()

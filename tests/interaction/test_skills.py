@@ -196,6 +196,8 @@ def serve(vault: Path, connect: Callable[..., Client]) -> Callable[..., Client]:
     """Return a function that serves a vault with skills."""
     write_vault(vault, OF_VAULT)
     (vault / "Skills" / "standup" / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\xff")
+    (vault / "Skills" / "marked").mkdir()  # a byte order mark hides the frontmatter from a host
+    (vault / "Skills" / "marked" / "SKILL.md").write_bytes(b"\xef\xbb\xbf---\nname: marked\ndescription: x\n---\n")
     (vault / "Skills" / "standup" / "mark.md").write_bytes(b"\xef\xbb\xbfa mark\r\n")
     return lambda *options: connect(*options, capabilities=DECLARED)
 
