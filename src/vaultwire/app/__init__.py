@@ -78,7 +78,7 @@ def run_serve(
     from vaultwire.app.serving import NetworkServer, serve_all  # noqa: PLC0415
     from vaultwire.transports.http_server import Limits  # noqa: PLC0415
 
-    handlers, narrow = make_run(config)
+    handlers, narrow = make_run(config, network)
     editors: Sequence[EditorServer] = ()
     if on_editor is not None:
         from vaultwire.app.editors import open_editors  # noqa: PLC0415 - only where it is asked for
@@ -112,7 +112,7 @@ def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions
     for_network = {name: given.pop(name) for name in given.keys() & APP_SETTINGS}
     config = make_config(vault, **given)
     network = make_network_config(config, **for_network)
-    handlers, narrow = make_run(config)
+    handlers, narrow = make_run(config, network)
     observer = guard.Observer(log_json=network.log_json, metrics=network.metrics)
     address = Address(listening.local_names(*network.allow_host), any_address=False, is_local=True, url=None)
     desk = None
@@ -155,10 +155,11 @@ def make_handlers(config: Config) -> Handlers:
     return make_run(config)[0]
 
 
-def make_run(config: Config) -> tuple[Handlers, Narrow]:
+def make_run(config: Config, network: NetworkConfig | None = None) -> tuple[Handlers, Narrow]:
     """Return the methods of this run, and what returns the same for clients that see some folders only.
 
     These get engines of their own, whose rules hide all else: so nothing outside is in a count, a rank, a link or a hint.
+    ``network``: where the run is served, if it is.
     """
     loaded = load_policy(config)
     policy = make_policy(config, loaded)
@@ -170,7 +171,8 @@ def make_run(config: Config) -> tuple[Handlers, Narrow]:
         # A contract has its own words for what these do.
         return [each for each in declared if not (is_contract and each["listed"] in PROFILES)]
 
-    toolset = Toolset(descriptions, tool_loader(config, policy))
+    public_url = "" if network is None or network.public is None else network.public.url
+    toolset = Toolset(descriptions, tool_loader(config, policy, public_url))
     limits = config.limits
     if limits.are_any:
         _check_limits(limits, bool(policy.hosts), load_descriptions(config, loaded))

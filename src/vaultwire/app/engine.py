@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from vaultwire.config import Config, ConfigError
 from vaultwire.protocol.dialects import DIALECTS
 from vaultwire.toolkit.catalog import APP_CATALOG, EVAL, load_catalog
@@ -70,8 +72,11 @@ def load_descriptions(config: Config, loaded: LoadedPolicy | None) -> Sequence[D
     return [*(each for each in load_catalog() if listed(each["name"]) not in names), *family]
 
 
-def tool_loader(config: Config, policy: Policy) -> Callable[[Description], AnyTool]:
-    """Return what loads a tool's code: the module that declares it, or the ``obsidian_*`` family over the chosen backend."""
+def tool_loader(config: Config, policy: Policy, public_url: str = "") -> Callable[[Description], AnyTool]:
+    """Return what loads a tool's code: the module that declares it, or the ``obsidian_*`` family over the chosen backend.
+
+    ``public_url``: of this server, if people read notes there; empty for none.
+    """
     family: dict[str, AnyTool] = {}
 
     def load(description: Description) -> AnyTool:
@@ -85,7 +90,12 @@ def tool_loader(config: Config, policy: Policy) -> Callable[[Description], AnyTo
                 backends = Backends(config.backend, Command(config.obsidian))
                 family.update({tool.name: tool for tool in make_family(backends.backend_of)})
             return family[description["name"]]
-        return load_tool(description, make_outside(policy, config.limits.attachment_folders, [*config.vaults.values()]))
+        outside = make_outside(policy, config.limits.attachment_folders, [*config.vaults.values()])
+        if public_url:
+            from vaultwire.remote.note_pages import address_of  # noqa: PLC0415 - an extra
+
+            outside = outside._replace(page_of=partial(address_of, public_url))
+        return load_tool(description, outside)
 
     return load
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 from vaultwire.config import Config, ConfigError, keys_folder, sign_in_folder
 from vaultwire.desk.access import Announcement
 from vaultwire.desk.http_endpoint import PATH as DESK_PATH
+from vaultwire.protocol.events import Peer
 from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, listening, rest, streamable_http
 from vaultwire.transports.listening import MAX_PORT
@@ -20,6 +21,7 @@ from vaultwire.trust.keys import Keys
 from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
 from vaultwire.trust.tokens import Tokens, Trusted
 from vaultwire.vault.caller import MEMORY_BUDGET
+from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 
 if TYPE_CHECKING:
     from vaultwire.config import Options
@@ -500,13 +502,28 @@ def _make_sign_in(public: PublicServer | None, observer: guard.Observer, handler
         may_write=not handlers.read_only,
         has_connectors=public.has_connectors,
     )
-    return SignIn(
+    sign_in = SignIn(
         store,
         clients,
         public.url,
         offered,
         observer.tell,
     )
+    sign_in.show_notes(partial(_read_for_page, handlers))
+    return sign_in
+
+
+def _read_for_page(handlers: Handlers, person: str, vault: str, path: str) -> dict[str, Any]:
+    """Return a note for its page: what a client of the person's name may read in this run. Raises VaultError."""
+    from vaultwire.review.glance.glance import Glance  # noqa: PLC0415 - most runs show no page
+
+    vaults = handlers.vaults
+    name = vaults.name(vault if vaults.are_several else vaults.names[0])
+    notes = vaults.get(name)
+    may_read = any(tool["name"] == "read_notes" for tool in handlers.offered(Peer(person)))
+    if notes.name != vault or not may_read:
+        raise VaultError(FILE_NOT_FOUND, "There is no such note.", path=path)
+    return Glance(notes).note(path)
 
 
 # Levels of folders, and how many of them, that the page of consent offers.

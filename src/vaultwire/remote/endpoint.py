@@ -20,8 +20,10 @@ from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
+from vaultwire import __version__
 from vaultwire.remote import people
 from vaultwire.remote.clients import Client, ClientRefused, Clients, host_of
+from vaultwire.remote.note_pages import NotePages, Read
 from vaultwire.remote.pages import (
     HOLD_DAYS,
     Asked,
@@ -68,9 +70,7 @@ _CHALLENGE, _VERIFIER = re.compile(r"[A-Za-z0-9_-]{43}"), re.compile(r"[A-Za-z0-
 _MAX_BODY_BYTES = 32 * 1024
 _MAX_FIELDS = 40
 _MAX_STATE = 4096
-# Ticked on the page of consent.
-_MAX_FOLDERS = 400
-_FOLDERS_SECONDS = 5.0
+_MAX_FOLDERS, _FOLDERS_SECONDS = 400, 5.0
 _COOKIE = "vaultwire_browser"
 # From signing in to the answer.
 _TICKET_SECONDS = 600.0
@@ -82,6 +82,12 @@ _FOR_PAGES = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
     (b"access-control-allow-headers", b"authorization, content-type, mcp-protocol-version"),
+)
+
+# Before it connects, a client can read there where to (SEP-2127); some look at the second place only.
+_CARDS = (
+    ("/mcp/server-card", b"application/mcp-server-card+json"),
+    ("/.well-known/mcp/server-card.json", b"application/json"),
 )
 
 
@@ -162,12 +168,18 @@ class SignIn:
                 "authorization_response_iss_parameter_supported": True,
             }
         ).encode()
+        self._card = _to_json(_card_of(url))
         self._tickets: dict[bytes, tuple[str, bytes, float]] = {}
         self._passkeys = Passkeys(store, url) if can_have_passkeys(url) else None
         self._attempts = Attempts()
         self._hashing = asyncio.Semaphore(_MAX_HASHES)
         self._waiting = 0
         self._is_closed = False
+        self._note_pages: NotePages | None = None
+
+    def show_notes(self, read: Read) -> None:
+        """Serve pages of notes, too, which ``read`` reads."""
+        self._note_pages = NotePages(self._store, self._url, self._sign_in, read, self._tell)
 
     def close(self) -> None:
         """Close the store."""
@@ -181,6 +193,10 @@ class SignIn:
         return [
             guard.Door("oauth", self._page.path, self._page.show, 0, False, guard.READING),
             guard.Door("oauth", place, partial(self._show_metadata, place), 0, False, guard.READING),
+            *(
+                guard.Door("card", place, partial(self._show_card, place, kind), 0, False, guard.READING)
+                for place, kind in _CARDS
+            ),
             guard.Door("authorize", "/authorize", self._authorize, _MAX_BODY_BYTES, False, guard.READING),
             guard.Door("passkey", "/passkey", self._make_passkey, _MAX_BODY_BYTES, False, guard.READING),
             # Where a connector address has led nowhere: a 401 would have the client sign in instead.
@@ -191,6 +207,7 @@ class SignIn:
                 )
                 for name, answer in forms
             ),
+            *([] if self._note_pages is None else [self._note_pages.door()]),
         ]
 
     # ------------------------------------------------------------------ tokens at the other doors
@@ -250,11 +267,10 @@ class SignIn:
     def revoke(self, id_: str) -> str | None:
         """End a grant, and return its name; None if there is none of this id. From any thread."""
         grant = next((grant for grant in self._store.grants() if grant.id == id_), None)
-        if grant is None:
-            return None
-        self._store.revoke(id_)
-        self._tell(f"{grant.name}: it was revoked at the desk")
-        return grant.name
+        if grant is not None:
+            self._store.revoke(id_)
+            self._tell(f"{grant.name}: it was revoked at the desk")
+        return None if grant is None else grant.name
 
     def new_connector(self, *, writes: bool) -> str | None:
         """Return a new connector address; None if this run serves none, or none that writes. From any thread."""
@@ -271,6 +287,16 @@ class SignIn:
             await guard.answer_nothing(scope, receive, send)
         headers = [(b"access-control-allow-origin", b"*"), (b"content-type", b"application/json")]
         await send_page(scope, send, self._metadata, *headers)
+
+    async def _show_card(self, place: str, kind: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] != place:
+            await guard.answer_nothing(scope, receive, send)
+        tag = b'"%s"' % hashlib.sha256(self._card).hexdigest()[:32].encode()
+        headers = [*_FOR_PAGES, (b"etag", tag), (b"cache-control", b"public, max-age=3600")]
+        if dict(scope["headers"]).get(b"if-none-match") == tag:
+            await send_whole(send, 304, headers)
+        else:
+            await send_page(scope, send, self._card, *headers, (b"content-type", kind))
 
     async def _answer_form(
         self,
@@ -493,21 +519,19 @@ class SignIn:
         if scope["path"] != "/passkey" or self._passkeys is None:
             await guard.answer_nothing(scope, receive, send)
         elif scope["method"] != "POST":
-            head = headers_of_page(has_script=True)
-            await send_page(scope, send, passkey_page(), *head)
+            await send_page(scope, send, passkey_page(), *headers_of_page(has_script=True))
         else:
             body = await read_body(receive)
             if body is None:
                 return
             try:
                 fields, _ = _read_fields(body)
-                code = fields.get("code", "")
+                code, person = fields.get("code", ""), ""
                 if fields.get("step") == "add":
                     person = await asyncio.to_thread(self._passkeys.add, code, fields.get("answer", ""))
                     self._tell(f"{person} has a new passkey")
-                    status, told = 200, {"person": person}
-                else:
-                    status, told = 200, await asyncio.to_thread(self._passkeys.creation, code)
+                status = 200
+                told = {"person": person} if person else await asyncio.to_thread(self._passkeys.creation, code)
             except PasskeyRefused as refused:
                 status, told = 403, {"error": "access_denied", "error_description": str(refused)}
             except _OAuthError as error:
@@ -617,6 +641,19 @@ class SignIn:
     def _to_cookie(self, secret: str) -> bytes:
         parts = [f"{_COOKIE}={secret}", "Path=/authorize", f"Max-Age={BROWSER_SECONDS}", "HttpOnly", "SameSite=Lax"]
         return "; ".join([*parts, "Secure"] if self._url.startswith("https:") else parts).encode()
+
+
+def _card_of(url: str) -> dict[str, Any]:
+    """Return what everybody may know of this server: nothing of its vaults, its people or its tools."""
+    host = urlsplit(url).hostname or ""
+    return {
+        "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+        "name": f"{'.'.join(reversed(host.split('.')))}/vaultwire",
+        "title": "Vaultwire",
+        "description": "Notes of an Obsidian vault. A person signs in, and says what a client may do.",
+        "version": __version__,
+        "remotes": [{"type": "streamable-http", "url": f"{url}/mcp"}],
+    }
 
 
 def _read_fields(data: bytes, many: str = "resource", most: int = _MAX_FIELDS) -> tuple[dict[str, str], list[str]]:

@@ -19,7 +19,7 @@ HOLD_DAYS = {1: "one day", 30: "30 days", 90: "90 days", 365: "a year"}
 """How long a grant may last, in days, as the person chooses."""
 USUAL_DAYS = 90
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --ground: #f6f5f2; --paper: #fffefb; --ink: #23211d; --soft: #625e55; --line: #b9b3a5;
   --accent: #5546a8; --on-accent: #fff; --warn: #fff3cf; --warn-ink: #6b4a00; }
 @media (prefers-color-scheme: dark) { :root { --ground: #191816; --paper: #211f1d; --ink: #e8e4dc; --soft: #aba598;
@@ -46,7 +46,7 @@ button.first { background: var(--accent); border-color: var(--accent); color: va
 .small { color: var(--soft); font-size: .9rem; margin: 1rem 0 0; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 """
-_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+"""Of all pages of this room."""
 # One script for both pages. The code of an enrolment stands behind "#", which browsers send nowhere.
 _SCRIPT = """
 const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
@@ -100,7 +100,6 @@ _PAGE = """<!DOCTYPE html>
 </head>
 <body>
 <main>
-<h1>{title}</h1>
 {body}
 </main>{script}
 </body>
@@ -126,7 +125,7 @@ class Asked(NamedTuple):
 
 
 def headers_of_page(
-    redirect_uri: str = "", *, leads_on: bool = False, has_script: bool = False
+    redirect_uri: str = "", *, leads_on: bool = False, style: str = STYLE, has_script: bool = False
 ) -> list[tuple[bytes, bytes]]:
     """Return the headers of a page; its form may lead to ``redirect_uri`` or, with ``leads_on``, also on from there.
 
@@ -141,8 +140,9 @@ def headers_of_page(
         target = f"{parts.scheme}:"
     else:
         target = f"{parts.scheme}://{parts.netloc}"
+    style_hash = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = (
-        f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'{f' {target}' if redirect_uri else ''}; "
+        f"default-src 'none'; style-src 'sha256-{style_hash}'; form-action 'self'{f' {target}' if redirect_uri else ''}; "
         "base-uri 'none'; frame-ancestors 'none'"
     )
     if has_script:
@@ -161,12 +161,12 @@ def headers_of_page(
 
 def message_page(title: str, *paragraphs: str) -> bytes:
     """Return a page that only says something."""
-    return _page(title, "\n".join(f"<p>{escape(text)}</p>" for text in paragraphs))
+    return page(title, "\n".join(f"<p>{escape(text)}</p>" for text in paragraphs))
 
 
 def passkey_page() -> bytes:
     """Return the page on which a person makes a passkey."""
-    return _page(
+    return page(
         "Add a passkey",
         """<p>With a passkey you sign in by the lock of your phone or computer, without a password. It stays on your device, or
 in the account that keeps your passkeys.</p>
@@ -189,7 +189,7 @@ def sign_in_page(asked: Asked, problem: str = "", name: str = "", passkey: Mappi
 <p><button id="passkey" type="button" class="first" hidden>Sign in with a passkey</button></p>
 <p id="said" class="warning" role="status" hidden></p></form>"""
     )
-    return _page(
+    return page(
         f"Connect {asked.who} to your notes?",
         f"""{_about(asked)}
 {f'<p class="warning" role="alert">{escape(problem)}</p>' if problem else ""}
@@ -221,7 +221,7 @@ def consent_page(asked: Asked, person: str, ticket: str, folders: Mapping[str, S
         for number, text in HOLD_DAYS.items()
     )
     notes = "".join(f"<li>{escape(line)}</li>" for line in asked.notes)
-    return _page(
+    return page(
         f"{person}, what may {asked.who} do?",
         f"""{_about(asked)}
 <dl><dt>With which notes</dt><dd><ul>{notes}</ul></dd>
@@ -284,6 +284,9 @@ def _about(asked: Asked) -> str:
     return f'{about}\n<p class="warning">{escape(warning)}</p>'
 
 
-def _page(title: str, body: str, *, has_script: bool = False) -> bytes:
+def page(title: str, body: str, style: str = STYLE, *, has_heading: bool = False, has_script: bool = False) -> bytes:
+    """Return a page; ``title`` is text, ``body`` markup, which may have its heading in itself."""
+    heading = "" if has_heading else f"<h1>{escape(title)}</h1>\n"
     script = f"\n<script>{_SCRIPT}</script>" if has_script else ""
-    return _PAGE.format(title=escape(title), style=_STYLE, body=body, script=script).encode()
+    text = _PAGE.format(title=escape(title), style=style, body=heading + body, script=script)
+    return text.encode("utf-8", "replace")

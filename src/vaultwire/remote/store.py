@@ -34,6 +34,8 @@ BROWSER_SECONDS = 365 * 24 * 3600
 _MOST_BROWSERS = 50
 _MOST_PASSKEYS = 20
 _ENROLMENT_SECONDS = 3600
+# A browser that shows a person's notes.
+SESSION_SECONDS = 7 * 24 * 3600
 # Between two notes of when a grant was last used.
 _USED_SECONDS = 3600
 # Until a person ends it.
@@ -48,6 +50,7 @@ CREATE TABLE IF NOT EXISTS passkeys (
     created INTEGER NOT NULL
 );
 CREATE TABLE IF NOT EXISTS enrolments (hash BLOB PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, expires INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS sessions (hash BLOB PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, expires INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS grants (
     id TEXT PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, client TEXT NOT NULL, client_id TEXT NOT NULL,
     client_name TEXT NOT NULL, writes INTEGER NOT NULL, created INTEGER NOT NULL, expires INTEGER NOT NULL,
@@ -229,13 +232,14 @@ class Store:
         Somebody may have known the old one, so no browser counts as the person's any more.
         """
         with self._writing() as database:
+            database.execute("DELETE FROM sessions WHERE person = ?", (name,))
             database.execute("DELETE FROM browsers WHERE person = ?", (name,))
             return database.execute("UPDATE people SET password = ? WHERE name = ?", (password, name)).rowcount > 0
 
     def remove_person(self, name: str) -> bool:
         """Remove a person with all that they granted. Return False if there is nobody of this name."""
         with self._writing() as database:
-            for table in ("browsers", "passkeys", "enrolments"):
+            for table in ("browsers", "sessions", "passkeys", "enrolments"):
                 database.execute(f"DELETE FROM {table} WHERE person = ?", (name,))  # noqa: S608 - our own words
             database.execute("DELETE FROM grants WHERE person = ?", (name,))
             self._prune(database)
@@ -253,6 +257,28 @@ class Store:
                 (person, person, _MOST_BROWSERS),
             )
         return secret
+
+    def new_session(self, person: str) -> str:
+        """Return a secret for a browser in which a person reads notes."""
+        secret, now = _new_secret("vws_"), int(self._now())
+        with self._writing() as database:
+            database.execute("DELETE FROM sessions WHERE expires <= ?", (now,))
+            database.execute("INSERT INTO sessions VALUES (?, ?, ?)", (_hash(secret), person, now + SESSION_SECONDS))
+        return secret
+
+    def person_of_session(self, secret: str) -> str | None:
+        """Return who reads notes in the browser that has this secret, None for nobody."""
+        with self._writing() as database:
+            query = (
+                "SELECT p.name FROM sessions s JOIN people p ON p.name = s.person WHERE s.hash = ? AND s.expires > ?"
+            )
+            row = database.execute(query, (_hash(secret), self._now())).fetchone()
+            return None if row is None else str(row[0])
+
+    def end_session(self, secret: str) -> None:
+        """End what a browser may read."""
+        with self._writing() as database:
+            database.execute("DELETE FROM sessions WHERE hash = ?", (_hash(secret),))
 
     def is_browser_of(self, secret: str, person: str) -> bool:
         """Tell whether a person has signed in before in the browser that has this secret."""

@@ -16,8 +16,9 @@ from vaultwire.vault.value_types import Found, Hit, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from vaultwire.vault.asking import SearchHelp
+    from vaultwire.vault.asking import Asked, SearchHelp
     from vaultwire.vault.attachment_texts.attachment_texts import AttachmentHit
+    from vaultwire.vault.explaining import Why
 
 
 _WORDS_SHOWN = 5  # of those that a note lacks
@@ -40,6 +41,34 @@ class FoundNote(TypedDict):
     match_count: Annotated[int, "Lines that match; 0 if only the name does"]
     matches: Annotated[list[MatchingLine], "The best matching lines"]
     missing: Annotated[NotRequired[list[str]], "Words of the query that the note lacks"]
+
+
+class PartOfScore(TypedDict):
+    """A part of a note's score."""
+
+    what: Annotated[str, "The word or phrase; empty if it is none"]
+    where: Annotated[str, "text, name, alias, heading, tag, file, path, or another reason"]
+    score: Annotated[float, "What it gives"]
+    rarity: Annotated[NotRequired[float], "How rare the word is there; larger is rarer"]
+    times: Annotated[NotRequired[int], "How often it is there"]
+
+
+class ExplainedNote(TypedDict):
+    """Why a note is where it is."""
+
+    path: Annotated[str, "Path in the vault"]
+    place: Annotated[int, "Its place among all results, from 1; 0: it is no result"]
+    score: Annotated[float, "The score by which it ranks: the sum of the parts"]
+    parts: Annotated[list[PartOfScore], "What makes the score"]
+    reasons: Annotated[list[str], "Why it is no result, or comes late"]
+
+
+class ExplainedSearch(TypedDict):
+    """Why a search shows what it shows."""
+
+    notes: Annotated[list[ExplainedNote], "The notes shown"]
+    note: Annotated[NotRequired[ExplainedNote], "The note that was asked for"]
+    left_out: Annotated[list[str], "Little words of a question, which count for nothing"]
 
 
 class MatchingAttachment(TypedDict):
@@ -82,6 +111,7 @@ class FoundNotes(TypedDict):
     ]
     absent_words: Annotated[NotRequired[list[str]], "Words of the query that are in no note"]
     hints: Annotated[NotRequired[list[str]], "How to write what the query seems to mean"]
+    explained: Annotated[NotRequired[ExplainedSearch], "What explain asks for"]
     attachments: Annotated[NotRequired[list[MatchingAttachment]], "PDFs and text files that match, on the first page"]
     attachments_total: Annotated[NotRequired[int], "How many of them match in all"]
     attachments_unread: Annotated[NotRequired[int], "Attachments whose text is not read yet"]
@@ -109,7 +139,7 @@ class TaggedNotes(TypedDict):
     listed="core",
     time_class="search",
     read_only=True,
-    rare=("exact_total", "max_tokens", "attachments"),
+    rare=("exact_total", "max_tokens", "attachments", "explain"),
     plain=("query",),
 )
 def search_notes(
@@ -122,6 +152,7 @@ def search_notes(
     max_tokens: Annotated[int, Bounds(100, 100_000)] = 4000,
     exact_total: bool = False,
     attachments: bool = True,
+    explain: Annotated[str, Bounds(0, 1000)] = "",
     cursor: Cursor = None,
 ) -> Outcome[FoundNotes]:
     """Search texts and names of notes, canvases, PDFs; best first, with lines. Obsidian's syntax: all words must occur;
@@ -139,6 +170,7 @@ def search_notes(
         max_tokens: Return fewer notes if their lines would take more tokens than this, roughly counted.
         exact_total: Count all notes that match, also where that takes long.
         attachments: Also search the text of PDFs and text files.
+        explain: "hits" for why each is where it is; or a note, for why it is where it is, or is not found.
     """
     key, offset = position_of(cursor)
     asked = None if cursor else vault.ask(query, folder, limit, progress, exact_total=exact_total)
@@ -174,9 +206,56 @@ def search_notes(
         end = result.ends[len(body) - 1] if body else offset
         data["next_cursor"] = f"{key}.{end}"
         lines.append(f"{_more(result, end)}: pass cursor '{key}.{end}'.")
+    if explain and not cursor:
+        lines += _why(vault, query, folder, (result, asked, help_texts), explain, data, progress)
     if attachments and not cursor:
         lines += _attachments(vault, query, folder, max(_ATTACHMENTS, limit - len(body)), data, progress)
     return Outcome(["\n".join(lines)], data)
+
+
+def _why(
+    vault: Vault,
+    query: str,
+    folder: str,
+    found: tuple[Found, Asked | None, SearchHelp | None],
+    explain: str,
+    data: FoundNotes,
+    progress: Progress,
+) -> list[str]:
+    """Return why the notes are where they are, one a line; put it into the data."""
+    explained = vault.explain_search(query, folder, found, "" if explain == "hits" else explain, progress)
+    shown = len(data["notes"]) + len(data.get("partial_matches", ()))
+    hits = explained.hits[:shown]
+    data["explained"] = ExplainedSearch(notes=[_to_explained(why) for why in hits], left_out=explained.left_out)
+    lines = ["Why:", *map(_why_line, hits)]
+    if explained.left_out:
+        lines.append(f"  (left out: {', '.join(explained.left_out)})")
+    if explained.note is not None:
+        data["explained"]["note"] = _to_explained(explained.note)
+        lines.append(_why_line(explained.note) if explained.note.place else f"  {explained.note.path} is not shown:")
+        lines += [f"    {reason}" for reason in explained.note.reasons]
+    return lines
+
+
+def _why_line(why: Why) -> str:
+    parts = " ".join(
+        f"{part.score:+.2f} {part.what}{' in ' if part.what else ''}{part.where}"
+        + (f" (rarity {part.rarity:.2f}{f', {part.times} times' if part.times else ''})" if part.rarity else "")
+        for part in why.parts
+    )
+    return f"  {why.place}. {why.path}: {why.score:.2f} ={' ' if parts else ''}{parts}"
+
+
+def _to_explained(why: Why) -> ExplainedNote:
+    parts = []
+    for part in why.parts:
+        shown = PartOfScore(what=part.what, where=part.where, score=part.score)
+        if part.rarity is not None:
+            shown["rarity"] = part.rarity
+        if part.times is not None:
+            shown["times"] = part.times
+        parts.append(shown)
+    return ExplainedNote(path=why.path, place=why.place, score=why.score, parts=parts, reasons=list(why.reasons))
 
 
 def _add_help(data: FoundNotes, help_texts: SearchHelp, partial: list[FoundNote]) -> None:
