@@ -70,9 +70,7 @@ _CHALLENGE, _VERIFIER = re.compile(r"[A-Za-z0-9_-]{43}"), re.compile(r"[A-Za-z0-
 _MAX_BODY_BYTES = 32 * 1024
 _MAX_FIELDS = 40
 _MAX_STATE = 4096
-# Ticked on the page of consent.
-_MAX_FOLDERS = 400
-_FOLDERS_SECONDS = 5.0
+_MAX_FOLDERS, _FOLDERS_SECONDS = 400, 5.0
 _COOKIE = "vaultwire_browser"
 # From signing in to the answer.
 _TICKET_SECONDS = 600.0
@@ -269,11 +267,10 @@ class SignIn:
     def revoke(self, id_: str) -> str | None:
         """End a grant, and return its name; None if there is none of this id. From any thread."""
         grant = next((grant for grant in self._store.grants() if grant.id == id_), None)
-        if grant is None:
-            return None
-        self._store.revoke(id_)
-        self._tell(f"{grant.name}: it was revoked at the desk")
-        return grant.name
+        if grant is not None:
+            self._store.revoke(id_)
+            self._tell(f"{grant.name}: it was revoked at the desk")
+        return None if grant is None else grant.name
 
     def new_connector(self, *, writes: bool) -> str | None:
         """Return a new connector address; None if this run serves none, or none that writes. From any thread."""
@@ -522,21 +519,19 @@ class SignIn:
         if scope["path"] != "/passkey" or self._passkeys is None:
             await guard.answer_nothing(scope, receive, send)
         elif scope["method"] != "POST":
-            head = headers_of_page(has_script=True)
-            await send_page(scope, send, passkey_page(), *head)
+            await send_page(scope, send, passkey_page(), *headers_of_page(has_script=True))
         else:
             body = await read_body(receive)
             if body is None:
                 return
             try:
                 fields, _ = _read_fields(body)
-                code = fields.get("code", "")
+                code, person = fields.get("code", ""), ""
                 if fields.get("step") == "add":
                     person = await asyncio.to_thread(self._passkeys.add, code, fields.get("answer", ""))
                     self._tell(f"{person} has a new passkey")
-                    status, told = 200, {"person": person}
-                else:
-                    status, told = 200, await asyncio.to_thread(self._passkeys.creation, code)
+                status = 200
+                told = {"person": person} if person else await asyncio.to_thread(self._passkeys.creation, code)
             except PasskeyRefused as refused:
                 status, told = 403, {"error": "access_denied", "error_description": str(refused)}
             except _OAuthError as error:
