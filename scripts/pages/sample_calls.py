@@ -125,6 +125,7 @@ CALLS: dict[str, SampleCall] = {
     "list_attachments": SampleCall({}),
     "read_canvas": SampleCall({"path": "Board"}),
     "query_base": SampleCall({"yaml": _BASE}),
+    "query_dataview": SampleCall({"query": 'TABLE status, due FROM "Projects" AND #project SORT due DESC'}),
     "set_properties_in_view": SampleCall({"base": "Projects.base", "set": {"reviewed": True}}),
     "create_note_in_view": SampleCall({"base": "Projects.base", "view": "Waiting", "name": "Pond"}),
     "edit_base": SampleCall(

@@ -32,6 +32,7 @@ CHANGING = {
     for each in [*load_catalog(), *load_catalog(APP_CATALOG)]
     if not each["annotations"]["readOnlyHint"]
     and each["name"] not in ("more_tools", "pending_changes", "obsidian_open_note", "obsidian_eval")
+    and each["name"] != "save_file"  # add_attachment with a file from the web
 }
 OF_APP: dict[str, dict[str, Any]] = {
     "obsidian_create_note": {"name": "Made", "content": "x"},

@@ -117,6 +117,10 @@ CALLS: dict[str, list[dict[str, Any]]] = {
     ],
     "insert_template": [{"template": "T", "path": "B"}, {"template": "Nope", "path": "B"}],
     "add_attachment": [{"source": "/nope.png"}],
+    "save_file": [
+        {"file": {"download_url": "https://files.example/x.png", "file_id": "1"}},
+        {"file": {"download_url": "http://files.example/x.png", "file_id": "1"}},
+    ],
     "edit_canvas": [
         {"path": "Board.canvas", "edits": [{"action": "remove", "id": "n1"}]},
         {"path": "Board.canvas", "edits": [{"action": "remove", "id": "nope"}]},
