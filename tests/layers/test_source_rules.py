@@ -34,6 +34,7 @@ ONLY = {
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
     # vault/guides.py: one note before the first answer, without the engine.
     # client_setup/: the settings of clients, and copies of them in the state folder.
+    # meaning/: a model in a folder that the person names; the vectors of notes, beside the index.
     # service.py: the file that tells the system's service manager of our server.
     # vault/disk/file_operations.py, vault/disk/watch.py: also what Linux says of mounts and limits below /proc.
     "open": (
@@ -56,12 +57,14 @@ ONLY = {
         "cli/servers.py",
         "cli/notes.py",
         "client_setup/installing.py",
+        "meaning/models.py",
     ),
     "os.open": (
         "vault/disk/files.py",
         "vault/disk/file_operations.py",
         "vault/disk/process_lock.py",
         "vault/changes/record_store.py",
+        "meaning/store.py",
         "trust/keys.py",
         "trust/audit.py",
         "remote/store.py",
@@ -76,6 +79,7 @@ ONLY = {
     # remote/clients.py: the fetching of a client's document, likewise.
     # cli/remote.py: asking our own public address, which may take long, while the server starts.
     # vault/index/freshness.py: building the text index while the vault is watched.
+    # meaning/embedding.py: embedding notes while the vault is watched.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/workers.py",
@@ -87,8 +91,9 @@ ONLY = {
         "transports/oauth.py",
         "transports/relay/upstream.py",
         "vault/index/freshness.py",
+        "meaning/embedding.py",
     ),
-    "subprocess.Popen": ("cli/demo.py", "obsidian/command.py"),
+    "subprocess.Popen": ("cli/demo.py", "meaning/worker.py", "obsidian/command.py"),
     "subprocess.run": ("service.py",),
     # service.py: between two questions to a service that starts.
     "time.sleep": ("service.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),

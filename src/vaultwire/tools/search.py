@@ -12,7 +12,7 @@ from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.insights.listing import Unmet
 from vaultwire.vault.search.filters import NoteFilterText, Sort, scalar_texts
-from vaultwire.vault.value_types import Found, Hit, Progress, VaultPath
+from vaultwire.vault.value_types import Coverage, Found, Hit, NearNotes, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class FoundNote(TypedDict):
     match_count: Annotated[int, "Lines that match; 0 if only the name does"]
     matches: Annotated[list[MatchingLine], "The best matching lines"]
     missing: Annotated[NotRequired[list[str]], "Words of the query that the note lacks"]
+    meaning: Annotated[NotRequired[int], "How near the note is in meaning, in percent, if it was found by that"]
 
 
 class SoFar(TypedDict):
@@ -44,6 +45,14 @@ class SoFar(TypedDict):
 
     indexed: Annotated[int, "Notes that could be found"]
     notes: Annotated[int, "Notes in the vault"]
+
+
+class EmbeddedSoFar(TypedDict):
+    """How many notes can be found by meaning."""
+
+    embedded: Annotated[int, "Notes that could be found by meaning"]
+    notes: Annotated[int, "Notes in the vault"]
+    problem: Annotated[NotRequired[str], "Why not more are about to be"]
 
 
 class FoundNotes(TypedDict):
@@ -67,6 +76,10 @@ class FoundNotes(TypedDict):
     ]
     absent_words: Annotated[NotRequired[list[str]], "Words of the query that are in no note"]
     hints: Annotated[NotRequired[list[str]], "How to write what the query seems to mean"]
+    by_meaning: Annotated[
+        NotRequired[EmbeddedSoFar],
+        "The search was by meaning, too: notes has all that was found, in one order; total is of those with the words",
+    ]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
@@ -91,7 +104,7 @@ class TaggedNotes(TypedDict):
     listed="core",
     time_class="search",
     read_only=True,
-    rare=("exact_total", "max_tokens"),
+    rare=("exact_total", "max_tokens", "meaning"),
     plain=("query",),
 )
 def search_notes(
@@ -103,6 +116,7 @@ def search_notes(
     limit: Limit = 10,
     max_tokens: Annotated[int, Bounds(100, 100_000)] = 4000,
     exact_total: bool = False,
+    meaning: Literal["auto", "only", "off"] = "auto",
     cursor: Cursor = None,
 ) -> Outcome[FoundNotes]:
     """Search texts and names of notes and canvases; best first, with matching lines. Obsidian's syntax: all words must occur;
@@ -119,7 +133,13 @@ def search_notes(
         query: What to look for.
         max_tokens: Return fewer notes if their lines would take more tokens than this, roughly counted.
         exact_total: Count all notes that match, also where that takes long.
+        meaning: Where a model is set up: "auto" finds notes of the same meaning, too, for a question or plain words; "only"
+            finds by meaning alone.
     """
+    if meaning == "only":
+        near = vault.near(query, folder, progress, only=True)
+        assert near is not None
+        return _by_meaning(query, near, near.with_words((), ())[:limit], max_tokens)
     key, offset = position_of(cursor)
     asked = None if cursor else vault.ask(query, folder, limit, progress, exact_total=exact_total)
     result = (
@@ -127,8 +147,13 @@ def search_notes(
         if asked
         else vault.search(query, folder, offset, limit, progress, key=key, exact_total=exact_total)
     )
+    has_room = not cursor and (asked or not (result.has_more or result.lacks_changes))
+    near = vault.near(query, folder, progress, only=False) if meaning == "auto" and has_room else None
     help_texts = asked.help if asked else None if cursor else vault.search_help(query, folder, limit, result, progress)
     hits = help_texts.hits if help_texts else result.hits
+    if near is not None and near.hits:
+        together = near.with_words(hits, help_texts.absent if help_texts else ())
+        return _by_meaning(query, near, together[:limit], max_tokens, result)
     body = _as_text(hits, max_tokens)
     data = FoundNotes(
         notes=[_to_found(hit) for hit in hits[: len(body)] if hit in result.hits],
@@ -143,14 +168,12 @@ def search_notes(
         data["changes_pending"] = True
     place = ":" if asked and body else page_text(offset, len(body), result.total) if result.total else "."
     lines = _counted(result, query, place)
+    if near is not None:
+        data["by_meaning"], trouble = _covered(near.coverage)
+        lines += trouble
     if help_texts:
         lines += _explained(help_texts, folder, has_some=bool(result.hits))
-        if partial := [_to_found(hit) for hit in hits[: len(body)] if hit not in result.hits]:
-            data["partial_matches"] = partial
-        if help_texts.absent:
-            data["absent_words"] = help_texts.absent
-        if help_texts.hints:
-            data["hints"] = help_texts.hints
+        _add_help(data, help_texts, [hit for hit in hits[: len(body)] if hit not in result.hits])
     lines += body
     if help_texts and len(body) < len(hits):
         lines.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
@@ -160,6 +183,55 @@ def search_notes(
         data["next_cursor"] = f"{key}.{end}"
         lines.append(f"{_more(result, end)}: pass cursor '{key}.{end}'.")
     return Outcome(["\n".join(lines)], data)
+
+
+def _add_help(data: FoundNotes, help_texts: SearchHelp, partial: list[Hit]) -> None:
+    if partial:
+        data["partial_matches"] = [_to_found(hit) for hit in partial]
+    if help_texts.absent:
+        data["absent_words"] = help_texts.absent
+    if help_texts.hints:
+        data["hints"] = help_texts.hints
+
+
+def _by_meaning(
+    query: str, near: NearNotes, hits: list[Hit], max_tokens: int, result: Found | None = None
+) -> Outcome[FoundNotes]:
+    """Return the answer of a search by meaning, and by words if there is a ``result`` of that."""
+    likeness: dict[str, float] = {each.path: each.likeness for each in near.hits}
+    coverage = near.coverage
+    body = _as_text(hits, max_tokens)
+    notes = [_to_found(hit) for hit in hits[: len(body)]]
+    for note in notes:
+        if note["path"] in likeness:
+            note["meaning"] = round(100 * likeness[note["path"]])
+    so_far, so_far_lines = _covered(coverage)
+    found = f"{counted(len(hits), 'note')} near {query!r}" if result is None else _counted(result, query, "")[0]
+    how = "" if result is None else "; with those of the same meaning, the best first"
+    lines = [f"{found}{how}{':' if body else '.'}", *so_far_lines]
+    data = FoundNotes(
+        notes=notes,
+        total=len(hits) if result is None else result.total,
+        total_is_exact=result is None or result.total_is_exact,
+        notes_searched=coverage.embedded if result is None else result.searched,
+        notes_skipped=0 if result is None else result.skipped,
+        by_meaning=so_far,
+    )
+    if len(body) < len(hits):
+        body.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
+    return Outcome(["\n".join([*lines, *body])], data)
+
+
+def _covered(coverage: Coverage) -> tuple[EmbeddedSoFar, list[str]]:
+    """Return how many notes can be found by meaning, for programs and in words; no words if all can."""
+    data = EmbeddedSoFar(embedded=coverage.embedded, notes=coverage.notes)
+    lines: list[str] = []
+    if coverage.embedded < coverage.notes:
+        lines.append(f"(By meaning, {coverage.embedded} of {counted(coverage.notes, 'note')} can be found so far.)")
+    if coverage.problem:
+        data["problem"] = coverage.problem
+        lines.append(f"(Search by meaning does not work: {coverage.problem}.)")
+    return data, lines
 
 
 def _counted(hits: Found, query: str, place: str) -> list[str]:

@@ -40,7 +40,7 @@ from vaultwire.vault.holding.words import named
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.plans.context import BOM, PlanContext
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
-from vaultwire.vault.value_types import Confirmation, NoteStat, Progress, VaultPath
+from vaultwire.vault.value_types import ByMeaning, Confirmation, NoteStat, Progress, VaultPath
 
 # Which changes a person must agree to first, and what the question says. Not how it is asked: see ``Progress.confirm``.
 
@@ -331,6 +331,7 @@ class Workbench:
         self.caller = Caller()
         self._read_first = read_first
         self.review: ReviewRules | None = None  # which changes the person wants to see first
+        self.meaning: ByMeaning | None = None  # None where the person has named no model
         self.tool = ""
         self.also: tuple[str, ...] = ()
 
