@@ -43,11 +43,13 @@ $(VENV)/conformance/.installed: $(VENV)/.developing
 		node@22.23.3 @modelcontextprotocol/conformance@0.2.0-alpha.12
 	@touch $@
 
-# Clients that people use, against a real server over stdio and HTTP. Needs npm.
+# Clients that people use, against a real server over stdio and HTTP; those that sign in do so through a browser. Needs npm
+# and Chromium.
 clients: $(VENV)/clients/.installed $(VENV)/gemini/.installed
 	VAULTWIRE_NODE_MODULES=$(VENV)/clients/node_modules VAULTWIRE_GEMINI_MODULES=$(VENV)/gemini/node_modules \
 		$(BIN)/python -m pytest tests/clients/real_clients.py tests/clients/ide_companion.py \
 		tests/clients/installed.py $(ARGS)
+	VAULTWIRE_NODE_MODULES=$(VENV)/clients/node_modules $(BIN)/python -m pytest -m browser tests/clients/signing_in.py $(ARGS)
 
 $(VENV)/clients/.installed: $(VENV)/.developing tests/clients/package.json tests/clients/package-lock.json
 	mkdir -p $(VENV)/clients

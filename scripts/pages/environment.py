@@ -39,6 +39,12 @@ VARIABLES = (
     ),
     Variable("VAULTWIRE_KEY", OURS, "The API key with which `connect` reaches its server.", "no key", "--key"),
     Variable(
+        "VAULTWIRE_SEARCH_ATTACHMENTS",
+        OURS,
+        "false: the text of PDFs and text files is neither read nor searched.",
+        "`true`",
+    ),
+    Variable(
         "VAULTWIRE_CACHE",
         OURS,
         "The folder of the index. It must not be in the vault.",

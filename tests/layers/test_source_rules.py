@@ -80,6 +80,7 @@ ONLY = {
     # cli/remote.py: asking our own public address, which may take long, while the server starts.
     # vault/index/freshness.py: building the text index while the vault is watched.
     # meaning/embedding.py: embedding notes while the vault is watched.
+    # vault/attachment_texts/attachment_texts.py: reading attachments meanwhile.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/workers.py",
@@ -92,8 +93,15 @@ ONLY = {
         "transports/relay/upstream.py",
         "vault/index/freshness.py",
         "meaning/embedding.py",
+        "vault/attachment_texts/attachment_texts.py",
     ),
-    "subprocess.Popen": ("cli/demo.py", "meaning/worker.py", "obsidian/command.py"),
+    # meaning/worker.py: a model works apart. vault/attachment_texts/reading.py: PDFs are read apart, with bounds of the system.
+    "subprocess.Popen": (
+        "cli/demo.py",
+        "meaning/worker.py",
+        "obsidian/command.py",
+        "vault/attachment_texts/reading.py",
+    ),
     "subprocess.run": ("service.py",),
     # service.py: between two questions to a service that starts.
     "time.sleep": ("service.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
 import anyio
 import httpx2
@@ -18,70 +17,66 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from mcp_types import TextContent
 
+from clients.services import CLAUDE_ID, CLAUDE_REDIRECT, ChatGpt, ClaudeAi
+from support.asgi import Loop
+from support.certificates import make_certificate
+from support.file_server import response, serving_files
 from support.serving import Serving
-from support.sign_in import HELLO, URL, Connecting, answer_of
+from support.sign_in import URL, Connecting, InProcess, answer_of
 from support.vaults import write_vault
-
-LISTING = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-
-
-def metadata_of(client: Connecting) -> dict[str, Any]:
-    """Find the authorization server, as both services do: by the refusal, the path-inserted page, the issuer's root."""
-    refused = client.tell(HELLO)
-    assert (refused.status, refused.headers["content-type"]) == (401, "application/json")
-    place = refused.headers["www-authenticate"].partition('resource_metadata="')[2].partition('"')[0]
-    page = client.send("GET", place.removeprefix(URL))
-    assert page.headers["content-type"] == "application/json"
-    assert page.json["resource"] == f"{URL}/mcp"
-    [issuer] = page.json["authorization_servers"]
-    found: dict[str, Any] = client.send("GET", f"{urlsplit(issuer).path}/.well-known/oauth-authorization-server").json
-    assert found["issuer"] == issuer
-    return found
+from vaultwire.remote.clients import KNOWN_HOSTS, Clients
+from vaultwire.remote.endpoint import SignIn
+from vaultwire.remote.store import Store
+from vaultwire.transports.attachment_download import Downloader
 
 
-def test_claude_ai_connects_lists_tools_and_stays_connected(client: Connecting) -> None:
-    for method in ("HEAD", "GET"):
-        assert client.send(method, "/mcp", accept="text/event-stream").status == 401
-    metadata = metadata_of(client)
-    # With both, it takes its document; without, it registers. It has been seen to register in spite of them.
-    assert metadata["client_id_metadata_document_supported"] is True
-    assert "none" in metadata["token_endpoint_auth_methods_supported"]
-    assert client.send("GET", "/.well-known/openid-configuration").status == 404
-    client.register(token_endpoint_auth_method="client_secret_post", scope="read write offline_access")
-    first = client.client_id
-    client.register(client_name="Claude (2)")  # a second time in each attempt
-    assert client.client_id != first
-    # It asks for what is advertised, at the root of the host, whatever the metadata say.
-    address = client.request(scope=" ".join(metadata["scopes_supported"]))
-    answer = client.allow(address, client.sign_in(address), access="write", days="365")
-    tokens = client.exchange(answer_of(answer)["code"]).json
-    bearer = {"authorization": f"Bearer {tokens['access_token']}"}
+def test_claude_ai_connects_lists_tools_and_stays_connected(server: Serving) -> None:
+    claude = ClaudeAi(server)
+    claude.connect(access="write", days="365")
+    assert claude.takes_documents
+    assert len(set(claude.ids)) == 2
     for path in ("/mcp", "/mcp/"):
-        opened = client.tell(HELLO, path, **bearer)
-        assert opened.status == 200
-        listed = client.tell(LISTING, path, **bearer)  # without Mcp-Session-Id
-        assert len(listed.json["result"]["tools"]) > 10
-    renewed = client.refresh(tokens["refresh_token"], resource=f"{URL}/mcp").json
-    assert renewed["refresh_token"] != tokens["refresh_token"]
-    assert client.is_let_in(renewed["access_token"])
+        assert len(claude.list_tools(path)) > 10
+    claude.renew()
+    assert claude.is_let_in(claude.tokens["access_token"])
+
+
+def test_claude_ai_connects_with_its_document(tmp_path: Path, state: Path) -> None:
+    document = {"client_id": CLAUDE_ID, "client_name": "Claude", "redirect_uris": [CLAUDE_REDIRECT]}
+    certificate = make_certificate(tmp_path, name="claude.ai")
+    with serving_files(
+        certificate, lambda _: iter([response(json.dumps(document).encode(), "application/json")])
+    ) as web:
+        downloader = Downloader(
+            KNOWN_HOSTS.__contains__,
+            resolve=lambda _, port, **more: socket.getaddrinfo("127.0.0.1", port, **more),
+            may_connect_to=lambda _: True,
+            tls=ssl.create_default_context(cafile=certificate[0]),
+            port=web.port,
+            redirects=0,
+        )
+        store = Store(str(state / "sign-in"))
+        sign_in = SignIn(
+            store, Clients(b"key", (), downloader), URL, ("The vault Notes",), lambda _: None, may_write=True
+        )
+        with Loop() as loop:
+            claude = ClaudeAi(InProcess(loop, sign_in), registers=False)
+            claude.connect()
+        sign_in.close()
+    assert claude.client_id == CLAUDE_ID
+    assert claude.ids == []
+    assert web.asked == ["GET /oauth/mcp-oauth-client-metadata HTTP/1.1"]
+    assert claude.tokens["scope"] == "read offline_access"
 
 
 def test_chatgpt_connects_with_scopes_of_openid_and_gets_a_refresh_token(server: Serving) -> None:
-    client = Connecting(server, "https://chatgpt.com/connector_platform_oauth_redirect")
-    metadata_of(client)
-    client.register(client_name="ChatGPT", token_endpoint_auth_method="none")
-    address = client.request(scope="openid email offline_access profile")  # and no "prompt"
-    page = client.sign_in(address)
-    assert b"chatgpt.com" in page.body
-    answer = answer_of(client.allow(address, page, access="read"))
-    tokens = client.exchange(answer["code"]).json
-    assert tokens["refresh_token"]
-    assert tokens["scope"] == "read offline_access"
-    bearer = {"authorization": f"Bearer {tokens['access_token']}"}
-    assert client.tell(HELLO, **bearer).status == 200
-    spoilt = {**bearer, "authorization": "Bearer over"}
-    refused = client.tell(HELLO, **spoilt)
-    assert 'error="invalid_token"' in refused.headers["www-authenticate"]
+    chatgpt = ChatGpt(server)
+    chatgpt.connect(access="read")
+    assert chatgpt.tokens["scope"] == "read offline_access"
+    assert b"chatgpt.com" in chatgpt.sign_in(chatgpt.asked_for).body
+    assert {"search", "fetch"} <= {tool["name"] for tool in chatgpt.list_tools(name="ChatGPT")}
+    chatgpt.renew()
+    assert chatgpt.call_tool("fetch", id="Note.md")["text"] == "the secret text\n"
 
 
 def test_a_program_in_a_browser_reaches_all_that_it_needs(client: Connecting) -> None:

@@ -150,6 +150,150 @@ def test_a_held_move_is_followed_by_its_session(desk: Desk) -> None:
     assert (desk.plan.parent / "Done/Plan.md").read_text() == "one\ntwo\nthree\nfour\n"
 
 
+class HeldFolder(Desk):
+    """A folder ``Old`` with notes, a subfolder and an attachment, whose move to ``Done/New`` waits as proposal 1."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, "[[Old/A]] and [[Old/In/B]]\n")
+        write_vault(self.plan.parent, "=== Old/A.md\na [[B]]\n=== Old/In/B.md\nb\n=== Old/pic.png\nPNG\n")
+        with pytest.raises(Held):
+            self.used_by(0).arranging.move("Old", "Done/New", NO_PROGRESS, dry_run=False)
+
+    def listed(self, agent: int, folder: str = "") -> list[str]:
+        return [note.path for note in self.used_by(agent).overview.list_notes(folder).all()]
+
+    def tree(self) -> dict[str, bytes]:
+        root = self.plan.parent
+        return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*.*")}
+
+
+@pytest.fixture
+def held_folder(tmp_path: Path) -> HeldFolder:
+    return HeldFolder(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["Done/New/A", "done/new/a.md", "A", "[[Done/New/A]]"])
+def test_a_note_in_a_held_folder_move_is_read_at_its_new_place_by_its_session_alone(
+    held_folder: HeldFolder, name: str
+) -> None:
+    note = held_folder.used_by(0).read(name)
+    assert (note.path, note.text, note.waits_as) == ("Done/New/A.md", "a [[B]]\n", 1)
+    assert held_folder.used_by(0).read("Plan").text == "[[A]] and [[B]]\n"
+    for vault in (held_folder.used_by(1), held_folder.vault):
+        assert vault.read("A").path == "Old/A.md"
+        with pytest.raises(VaultError, match="No note"):
+            vault.read("Done/New/A")
+
+
+@pytest.mark.parametrize("gone", ["Old/A", "Old/In/B.md"])
+def test_the_old_place_is_free_for_its_session_and_the_error_names_the_new_one(
+    held_folder: HeldFolder, gone: str
+) -> None:
+    new = gone.removesuffix(".md").replace("Old", "Done/New")
+    with pytest.raises(VaultError) as error:
+        held_folder.used_by(0).read(gone)
+    assert new in error.value.message
+    with pytest.raises(VaultError, match="no folder 'Old'"):
+        held_folder.listed(0, "Old")
+
+
+def test_a_held_folder_is_listed_where_it_will_be(held_folder: HeldFolder) -> None:
+    assert held_folder.listed(0) == ["Done/New/A.md", "Done/New/In/B.md", "Other.md", "Plan.md"]
+    assert held_folder.listed(0, "Done/New/In") == ["Done/New/In/B.md"]
+    assert held_folder.listed(1) == ["Old/A.md", "Old/In/B.md", "Other.md", "Plan.md"]
+    assert "Done/New/pic.png" in held_folder.used_by(0).overview.paths()
+    pic = held_folder.used_by(0).find_attachment("pic.png")
+    assert pic == "Done/New/pic.png"
+    assert held_folder.used_by(0).read_attachment(pic).data == b"PNG\n"
+
+
+def test_links_lead_where_the_files_of_a_held_folder_will_be(held_folder: HeldFolder) -> None:
+    _, links = held_folder.used_by(0).links("Plan")
+    assert [link.target for link in links] == ["Done/New/A.md", "Done/New/In/B.md"]
+    path, links = held_folder.used_by(0).links("Done/New/A")
+    assert (path, [link.target for link in links]) == ("Done/New/A.md", ["Done/New/In/B.md"])
+    backlinks = held_folder.used_by(0).backlinks("B").all()
+    assert [(link.source, link.text) for link in backlinks] == [
+        ("Done/New/A.md", "a [[B]]"),
+        ("Plan.md", "[[A]] and [[B]]"),
+    ]
+    _, links = held_folder.used_by(1).links("Plan")
+    assert [link.target for link in links] == ["Old/A.md", "Old/In/B.md"]
+
+
+def test_what_builds_on_a_held_folder_waits_and_is_accepted_after_it(held_folder: HeldFolder) -> None:
+    """Also where a rule would let the second change through: else it would take the folder's place."""
+    held_folder.vault._bench.review = ReviewRules([ReviewRule("hold", tools=("move_notes",))])
+    with pytest.raises(Held, match="builds on your proposal 1"):
+        held_folder.used_by(0).writing.write("A", "more\n", "append")
+    with pytest.raises(Held, match="builds on your proposal 1"):
+        held_folder.used_by(0).writing.write("done/new/C.md", "c\n", "create")
+    with pytest.raises(Held, match="builds on your proposals 1, 2"):
+        held_folder.used_by(0).arranging.move("Done/New/A.md", "Plans/A.md", NO_PROGRESS, dry_run=False)
+    assert held_folder.used_by(0).read("A").text == "a [[B]]\nmore\n"
+    assert held_folder.listed(0) == ["Done/New/C.md", "Done/New/In/B.md", "Other.md", "Plan.md", "Plans/A.md"]
+    before = held_folder.tree()
+    for item in ("p2", "p3", "p4"):
+        with pytest.raises(VaultError, match="cannot be accepted as it is"):
+            held_folder.accept(item)
+    assert held_folder.tree() == before
+    for _ in range(4):
+        held_folder.decide_next()
+    assert held_folder.tree() == {
+        "Other.md": b"other\n",
+        "Plan.md": b"[[A]] and [[B]]\n",
+        "Done/New/C.md": b"c\n",
+        "Done/New/In/B.md": b"b\n",
+        "Done/New/pic.png": b"PNG\n",
+        "Plans/A.md": b"a [[B]]\nmore\n",
+    }
+
+
+def test_a_held_folder_is_not_moved_a_second_time(held_folder: HeldFolder) -> None:
+    with pytest.raises(VaultError, match="'Done/New' waits as proposal 1"):
+        held_folder.used_by(0).arranging.move("Done/New", "Elsewhere", NO_PROGRESS, dry_run=False)
+    with pytest.raises(VaultError, match="exists already"):
+        held_folder.used_by(0).arranging.move("Plan.md", "Done/New/A.md", NO_PROGRESS, dry_run=False)
+
+
+@pytest.mark.parametrize("how", ["refused", "withdrawn", "taken", "gone"])
+def test_a_folder_move_that_will_not_be_made_is_not_seen(held_folder: HeldFolder, how: str) -> None:
+    """Refused or given up, or stale because another folder is there by now, or the folder is gone."""
+    root = held_folder.plan.parent
+    if how == "refused":
+        held_folder.reviewer.decide("p1", "refuse")
+    elif how == "withdrawn":
+        held_folder.vault.holding.withdraw(1)
+    elif how == "taken":
+        write_vault(root, "=== Done/New/D.md\nd\n")
+    else:
+        (root / "Old").rename(root / "Away")
+    if how in ("taken", "gone"):
+        assert held_folder.reviewer.item("p1")["state"] == "stale"
+    assert held_folder.listed(0) == held_folder.listed(1)
+    note = held_folder.used_by(0).read("A")
+    assert (note.path, note.waits_as) == ("Away/A.md" if how == "gone" else "Old/A.md", 0)
+
+
+def test_notes_that_come_into_a_folder_whose_move_waits_move_with_it(held_folder: HeldFolder) -> None:
+    write_vault(held_folder.plan.parent, "=== Old/Late.md\nlate\n")
+    assert held_folder.used_by(0).read("Late").path == "Done/New/Late.md"
+    held_folder.accept("p1")
+    assert held_folder.tree()["Done/New/Late.md"] == b"late\n"
+    assert held_folder.used_by(0).read("Late").waits_as == 0
+
+
+def test_a_held_note_moves_with_its_folder(desk: Desk) -> None:
+    write_vault(desk.plan.parent, "=== Old/A.md\na\n")
+    desk.propose(0, "new\n", "Old/In/New.md")
+    with pytest.raises(Held, match="proposal 2"):
+        desk.used_by(0).arranging.move("Old", "Done", NO_PROGRESS, dry_run=False)
+    assert desk.used_by(0).read("New").path == "Done/In/New.md"
+    desk.decide_next()
+    desk.decide_next()
+    assert (desk.plan.parent / "Done/In/New.md").read_text() == "new\n"
+
+
 def test_an_edit_follows_a_note_that_was_moved_since(desk: Desk) -> None:
     item = desk.append(0, "four\n")
     person = Caller("you")

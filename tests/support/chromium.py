@@ -84,13 +84,21 @@ class Tab:
         return [each["frame"]["url"] for each in found]
 
     def wait_for(self, holds: str) -> None:
-        """Wait until an expression is true."""
+        """Wait until an expression is true, also on the page that comes next."""
         deadline = int(PATIENCE * 800)
-        met = self.evaluate(
+        look = (
             f"new Promise((done) => {{ const begun = Date.now(); const look = () => {{ let met = false;"
             f"try {{ met = Boolean({holds}); }} catch {{}}"
             f"if (met || Date.now() - begun > {deadline}) done(met); else setTimeout(look, 10); }}; look(); }})"
         )
+        while True:
+            try:
+                met = self.evaluate(look)
+            except AssertionError as error:
+                if "Inspected target navigated" not in str(error):
+                    raise
+            else:
+                break
         assert met, (holds, self.evaluate("document.body.innerText"), self.errors)
 
     def texts(self, selector: str) -> list[str]:

@@ -227,8 +227,15 @@ def _counted_statements(steps: Iterator[int]) -> None:
         if next(steps) == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    sqlite3.connect = statements_of_journals.connect  # type: ignore[assignment]
     statements_of_journals.before = before
+
+
+def wait_for_no_disk() -> None:
+    """Sync nothing from now on: what a kill leaves is in the system's memory, and syncing is a call like any, and slow."""
+    os.fsync = _no_sync  # type: ignore[assignment]
+    file_operations._syncfs = lambda: None  # type: ignore[assignment]
+    statements_of_journals.syncs = False
+    sqlite3.connect = statements_of_journals.connect  # type: ignore[assignment]
 
 
 def dies_at(step: int, act: Callable[[], object]) -> bool:
@@ -346,8 +353,7 @@ def main(where: str, scenario: str, *options: str) -> None:
     # So few files make a change of several batches, synced some at a time.
     record_rows._BATCH_STEPS = 2
     disk_files._MANY_UNSYNCED = disk_files._MOST_UNSYNCED = 2
-    file_operations._syncfs = lambda: None  # type: ignore[assignment]
-    os.fsync = _no_sync  # type: ignore[assignment]  # what a kill leaves is in the system's memory; syncing is a call like any, and slow
+    wait_for_no_disk()
     plan = random_steps(int(scenario)) if scenario.isdecimal() else SCENARIOS[scenario]
     sys.stdout.write(
         f"{check_case(Case(VAULT, plan, undoing), Path(where), kill_recovery=kill_recovery, every=every)}\n"

@@ -5,16 +5,14 @@ Run as a program of its own, because it forks: ``python -m support.killing_held 
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from support.killing import AUTHOR, VAULT, dies_at, open_changes, path, tree
+from support.killing import AUTHOR, VAULT, dies_at, open_changes, path, tree, wait_for_no_disk
 from support.vaults import write_vault
 from vaultwire.vault.changes.change import Step, Write
-from vaultwire.vault.disk import file_operations
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.holding.holding import Holding
 
@@ -82,8 +80,7 @@ def check(where: Path, action: str) -> int:
 
 def main(where: str, action: str) -> None:
     """Check one action, and print the number of kills."""
-    os.fsync = lambda _: None  # type: ignore[assignment]  # what a kill leaves is in the system's memory
-    file_operations._syncfs = lambda: None  # type: ignore[assignment]
+    wait_for_no_disk()
     sys.stdout.write(f"{check(Path(where), action)}\n")
 
 

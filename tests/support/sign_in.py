@@ -20,7 +20,7 @@ from vaultwire.transports.guard import Observer
 URL = "https://notes.example.org"
 PASSWORD = "correct horse battery staple"  # of every person of the tests
 TAKES_BOTH = {"content_type": "application/json", "accept": "application/json, text/event-stream"}
-HELLO = {
+HELLO: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -174,7 +174,13 @@ class InProcess:
             token_owner=sign_in.owner,
             challenge=sign_in.challenge,
         )
-        self._http = Http(loop, guard.Guard(sign_in.doors(), rules, Observer(log_json=False, metrics=False)))
+        # What is behind it is not here; what is in front of it is.
+        behind = (
+            guard.Door("mcp", "/mcp", guard.answer_nothing, 1 << 20),
+            guard.Door("", "/.well-known", guard.answer_nothing, 0, needs_key=False),
+        )
+        doors = [*sign_in.doors(), *behind]
+        self._http = Http(loop, guard.Guard(doors, rules, Observer(log_json=False, metrics=False)))
 
     def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Reply:
         where, _, query = path.partition("?")

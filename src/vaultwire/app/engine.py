@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vaultwire.meaning.finding import Finding
     from vaultwire.toolkit.registry import AnyTool, Description, Outside
     from vaultwire.trust.policy_file import LoadedPolicy
+    from vaultwire.vault.attachment_texts.attachment_texts import AttachmentTexts
     from vaultwire.vault.changes.change import JournalReport
     from vaultwire.vault.disk.files import Files
     from vaultwire.vault.disk.inspection import Fingerprint, Inspection
@@ -116,6 +117,8 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
     bench.review = None if loaded is None else loaded.review
     if config.meaning is not None:
         bench.meaning = _open_meaning(config.meaning, files, index, config.cache, make_policy(config, loaded))
+    if config.search_attachments:
+        bench.attachment_texts = open_attachment_texts(files, index, bench.max_attachment_bytes)
     return Vault(bench, next(iter(config.vaults)), others)
 
 
@@ -168,6 +171,13 @@ def open_index(files: Files, cache: str | None) -> Index:
 
     folder = IndexFolder(files.root, cache, files.stamp)
     return Index(files, folder, CachedExcludes(files.root, CachedSettings(files.root)).get)
+
+
+def open_attachment_texts(files: Files, index: Index, most_bytes: int) -> AttachmentTexts:
+    """Return what searches the text of a vault's attachments, of at most so many bytes each."""
+    from vaultwire.vault.attachment_texts.attachment_texts import AttachmentTexts  # noqa: PLC0415 - after the first answer
+
+    return AttachmentTexts(files, index, index.folder, most_bytes)
 
 
 def _open_files(config: Config, loaded: LoadedPolicy | None = None) -> Files:

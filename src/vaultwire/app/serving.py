@@ -256,6 +256,8 @@ class HttpApp:
         self._mcp = streamable_http.StreamableHttp(self._workers, new_session, guard.KEY_NAME)
         self._protected = _make_protected(network.oauth, address, observer)
         self._sign_in = _make_sign_in(network.public, observer, may_write=not handlers.read_only)
+        if desk is not None and self._sign_in is not None:
+            desk.show_grants(self._sign_in)
         issuer = self._sign_in or self._protected
         rules = guard.Rules(
             names=address.names,

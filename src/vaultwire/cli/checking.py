@@ -173,7 +173,7 @@ _STARTS = 5
 _EXTRAS = {
     "images": "makes large pictures smaller",
     "oauth": "checks the tokens of an OAuth issuer",
-    "pdf": "reads the text of PDFs",
+    "pdf": "reads the text of PDFs, and searches it",
     "remote": "lets people sign in from elsewhere",
     "web": "searches the web",
 }

@@ -169,20 +169,22 @@ def search(options: argparse.Namespace, calls: Calls) -> int:
     elif has_reader():
         headline, *others = text.split("\n")
         say(headline.rstrip(":"), *takewhile(lambda line: line.startswith(_EXPLAINING), others))
-        for note in [*data["notes"], *data.get("partial_matches", ())]:
+        for note in [*data["notes"], *data.get("partial_matches", ()), *data.get("attachments", ())]:
             _show_note(note)
     else:
-        say(*_as_grep(data["notes"]))
-    return DONE if data["notes"] else NOT_FOUND
+        say(*_as_grep([*data["notes"], *data.get("attachments", ())]))
+    return DONE if data["notes"] or data.get("attachments") else NOT_FOUND
 
 
 def _show_note(note: dict[str, Any]) -> None:
     lines = note.get("matches", ())
     more = note.get("match_count", 0) - len(lines)
+    page = f"  page {note['page']}" if "page" in note else ""
     say("")
     lacks = f"  lacks: {', '.join(note['missing'])}" if "missing" in note else ""
     say_styled(
-        (note["path"], f"1;{_NAME}"), (lacks + (f"  and {counted(more, 'line')} more" if more > 0 else ""), _FAINT)
+        (note["path"], f"1;{_NAME}"),
+        (page + lacks + (f"  and {counted(more, 'line')} more" if more > 0 else ""), _FAINT),
     )
     for line in lines:
         say_styled((f"{line['line']:>5}", _NUMBER), (f"  {line['text'].strip()}", ""))

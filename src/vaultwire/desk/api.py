@@ -9,7 +9,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from vaultwire import __version__
 from vaultwire.review.glance.rendering import mark_changes, to_tree
@@ -138,11 +138,26 @@ class Call(NamedTuple):
     decides_in: str | None = None
 
 
+class Grants(Protocol):
+    """What people allowed to clients that signed in from elsewhere. Each method may wait for the disk."""
+
+    def grants(self) -> dict[str, Any]:
+        """Return the grants as JSON for the page."""
+
+    def revoke(self, id_: str) -> str | None:
+        """End a grant. Return its name, None if there is none of this id."""
+
+    def new_connector(self, *, writes: bool) -> str | None:
+        """Return a new connector address, None if this server has none of that kind."""
+
+
 class DeskApi:
     """The calls of the page over the vaults."""
 
     def __init__(self, vaults: DeskVaults) -> None:
         self.vaults = vaults
+        self.grants: Grants | None = None
+        """None where nobody signs in from elsewhere."""
         self._get: dict[str, Callable[[Mapping[str, str]], Any]] = {
             "start": self._start,
             "items": self._items,
@@ -163,11 +178,14 @@ class DeskApi:
             "base": self._base,
             "base_why": lambda given: self._glance(given).bases.why(_asked(given), given.get("note", "")),
             "picture": lambda given: Picture(*self._glance(given).bases.picture(given.get("path", ""))),
+            "grants": lambda _: self._grants().grants(),
         }
         self._post: dict[str, Callable[[dict[str, Any]], Call]] = {
             "decide": self._decide,
             "decide_many": self._decide_many,
             "preview": self._preview,
+            "revoke": self._revoke,
+            "connector": self._make_connector,
         }
 
     def method_of(self, route: str) -> str | None:
@@ -198,6 +216,7 @@ class DeskApi:
             "version": __version__,
             "vaults": list(self.vaults.names),
             "read_only": self.vaults.read_only,
+            "has_grants": self.grants is not None,
             "waiting": {name: each["waiting"] for name, each in counts.items()},
             "unreviewed": {name: each["unreviewed"] for name, each in counts.items()},
         }
@@ -265,6 +284,39 @@ class DeskApi:
         name, id_, text = self._vault(body), _text(body, "id"), _text(body, "text")
         file = _optional(body, "file", int) or 0
         return Call(lambda: self.vaults.reviewer(name).preview(id_, file, text))
+
+    def _grants(self) -> Grants:
+        if self.grants is None:
+            raise DeskRefusal(
+                404, "NO_SIGN_IN", "Nobody signs in to this server from elsewhere: it has no --public-url"
+            )
+        return self.grants
+
+    def _revoke(self, body: dict[str, Any]) -> Call:
+        grants, id_ = self._grants(), _text(body, "id")
+
+        def revoke() -> dict[str, Any]:
+            name = grants.revoke(id_)
+            if name is None:
+                raise DeskRefusal(404, "NO_GRANT", "This grant is over already. The list shows those that are left")
+            return {"revoked": name}
+
+        return Call(revoke)
+
+    def _make_connector(self, body: dict[str, Any]) -> Call:
+        grants, writes = self._grants(), _optional(body, "write", bool) or False
+
+        def make() -> dict[str, Any]:
+            address = grants.new_connector(writes=writes)
+            if address is None:
+                raise DeskRefusal(
+                    403,
+                    POLICY_DENIED,
+                    READ_ONLY if writes and self.vaults.read_only else "Start this server with --connector",
+                )
+            return {"address": address}
+
+        return Call(make)
 
     def _check_writing(self, action: str, *, dry_run: bool) -> None:
         if self.vaults.read_only and action in WRITING and not dry_run:

@@ -23,6 +23,7 @@ from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vaultwire.desk.api import Grants
     from vaultwire.transports import Receive, Scope, Send
 
 
@@ -343,6 +344,10 @@ class DeskEndpoint:
         self._slots = asyncio.Semaphore(_MAX_CALLS)
         self._deciding = {name: asyncio.Lock() for name in vaults.names}
         self._events = Events(self._look, self._counts)
+
+    def show_grants(self, grants: Grants) -> None:
+        """Let the person see and end what people allowed to clients from elsewhere."""
+        self._api.grants = grants
 
     @property
     def is_open(self) -> bool:

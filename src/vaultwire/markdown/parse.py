@@ -10,9 +10,11 @@ import re
 from vaultwire.markdown.block_parser import read_body
 from vaultwire.markdown.inline import RawLink, line_block_id, line_tags, read_inline
 from vaultwire.markdown.offsets import bounded_tags, end_of_reading, unread_problem
-from vaultwire.markdown.parsed_note import BlockId, Link, ParsedNote, Task
+from vaultwire.markdown.parsed_note import BlockId, Link, ParsedNote, Span, Task
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 
+_CONFLICT_MARK = re.compile(r"(<{7}|>{7}|\|{7}|={7})(?= |\r?\Z)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _TASK = re.compile(r"\[(.)\](?=[ \t]|\Z)")
 
 
@@ -42,7 +44,38 @@ def parse_note(text: str) -> ParsedNote:
             tasks.append(Task(task[1], line.text[task.end() :].strip(), number))
     problems = frontmatter.problems if end == len(text) else [*frontmatter.problems, unread_problem(text, end)]
     found = bounded_tags(tags.values())
-    return ParsedNote(frontmatter, body.headings, found, links, block_ids, tasks, body.blocks, problems)
+    conflicts = tuple(span.first for span, _, _ in conflict_blocks(text))
+    return ParsedNote(frontmatter, body.headings, found, links, block_ids, tasks, body.blocks, problems, conflicts)
+
+
+def conflict_blocks(text: str) -> list[tuple[Span, int | None, int]]:
+    """Return the conflicts that Git left in a text: the lines of each, with both marks, then the line of the mark before the
+    base, if it is there (``merge.conflictStyle diff3``), and of the one between the two versions.
+
+    A code block shows such lines and has no conflict, unless the conflict holds all of the block.
+    """
+    if "<<<<<<<" not in text or ">>>>>>>" not in text:
+        return []
+    blocks: list[tuple[Span, int | None, int]] = []
+    first, base, middle = 0, None, 0
+    fence = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        mark = _CONFLICT_MARK.match(line)
+        if not first and (fenced := _FENCE.match(line)) is not None:
+            fence = "" if fence and fenced[1].startswith(fence) else fence or fenced[1]
+        if mark is None or fence:
+            continue
+        match mark[1][0]:
+            case "<":
+                first, base, middle = number, None, 0
+            case "|" if first and not middle:
+                base = number
+            case "=" if first and not middle:
+                middle = number
+            case ">" if middle:
+                blocks.append((Span(first, number), base, middle))
+                first, base, middle = 0, None, 0
+    return blocks
 
 
 def has_tag(tags: list[str], name: str) -> bool:

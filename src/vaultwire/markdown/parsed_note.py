@@ -53,7 +53,10 @@ class Span(NamedTuple):
 
 
 class ParsedNote(NamedTuple):
-    """A parsed note. ``tags`` are as written, without ``#``, in order of appearance; two that differ only in case are one."""
+    """A parsed note. ``tags`` are as written, without ``#``, in order of appearance; two that differ only in case are one.
+
+    ``conflicts``: the lines where a conflict begins that Git left in the text (``parse.conflict_blocks``).
+    """
 
     frontmatter: Frontmatter
     headings: list[Heading]
@@ -63,3 +66,4 @@ class ParsedNote(NamedTuple):
     tasks: list[Task]
     blocks: list[Span]
     problems: list[str]
+    conflicts: tuple[int, ...] = ()

@@ -187,7 +187,8 @@ class _Filesystem(Dialect):
     structured = True
     naming = KEBAB
     listed: ClassVar = {"search_notes": ("search-vault", "Search Vault")}
-    defaults: ClassVar = {"write_note": {"allow_broken": True}}
+    # Its search is one of notes.
+    defaults: ClassVar = {"write_note": {"allow_broken": True}, "search_notes": {"attachments": False}}
     notes_only: ClassVar = ("read_note", "write_note", "delete_note")
     failures: ClassVar = {
         "INVALID_ARGUMENTS": jsonrpc.INVALID_PARAMS,

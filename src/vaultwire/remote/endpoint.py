@@ -24,7 +24,17 @@ from vaultwire.remote import people
 from vaultwire.remote.clients import Client, ClientRefused, Clients, host_of
 from vaultwire.remote.pages import HOLD_DAYS, Asked, consent_page, headers_of_page, message_page, sign_in_page
 from vaultwire.remote.people import Attempts
-from vaultwire.remote.store import ACCESS, ACCESS_SECONDS, BROWSER_SECONDS, CONNECTOR, Grant, Pair, Replayed, Store
+from vaultwire.remote.store import (
+    ACCESS,
+    ACCESS_SECONDS,
+    BROWSER_SECONDS,
+    CONNECTOR,
+    FOREVER,
+    Grant,
+    Pair,
+    Replayed,
+    Store,
+)
 from vaultwire.transports import guard, read_body, send_page, send_whole
 from vaultwire.transports.guard import Refusal
 from vaultwire.transports.oauth import ResourcePage
@@ -183,6 +193,44 @@ class SignIn:
         headers = [(name, value) for name, value in scope["headers"] if name not in (b"authorization", b"x-api-key")]
         headers.append((b"authorization", f"Bearer {secret}".encode()))
         return {**scope, "path": "/mcp", "raw_path": b"/mcp", "headers": headers}
+
+    # ------------------------------------------------------------------ what the person at the desk sees and ends
+
+    def grants(self) -> dict[str, Any]:
+        """Return the grants for the desk, the oldest first, and whether connector addresses can be made. From any thread."""
+        grants = [
+            {
+                "id": grant.id,
+                "name": grant.name,
+                "person": grant.person,
+                "client": grant.client,
+                "calls_itself": grant.client_name,
+                "notes": self._notes,
+                "writes": grant.writes,
+                "since": grant.created,
+                "used": grant.used,
+                "until": grant.expires if grant.expires < FOREVER else None,
+            }
+            for grant in self._store.grants()
+        ]
+        return {"grants": grants, "has_connectors": self._has_connectors, "may_write": self._may_write}
+
+    def revoke(self, id_: str) -> str | None:
+        """End a grant, and return its name; None if there is none of this id. From any thread."""
+        grant = next((grant for grant in self._store.grants() if grant.id == id_), None)
+        if grant is None:
+            return None
+        self._store.revoke(id_)
+        self._tell(f"{grant.name}: it was revoked at the desk")
+        return grant.name
+
+    def new_connector(self, *, writes: bool) -> str | None:
+        """Return a new connector address; None if this run serves none, or none that writes. From any thread."""
+        if not self._has_connectors or (writes and not self._may_write):
+            return None
+        secret = self._store.new_connector("connector", writes=writes)
+        self._tell("a connector address was made at the desk")
+        return f"{self._url}/c/{secret}/mcp"
 
     # ------------------------------------------------------------------ what programs ask
 

@@ -234,7 +234,7 @@ class Store:
         """Return the grants that are not over, the oldest first."""
         with self._writing() as database:
             self._prune(database)
-            rows = database.execute(f"SELECT {_GRANT} FROM grants g ORDER BY g.created, g.id")  # noqa: S608 - our own words
+            rows = database.execute(f"SELECT {_GRANT} FROM grants g ORDER BY g.created, g.rowid")  # noqa: S608 - our own words
             return [_to_grant(row) for row in rows]
 
     def revoke(self, id_: str) -> None:

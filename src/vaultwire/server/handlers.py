@@ -197,7 +197,8 @@ class Handlers:
     def _listed(self, peer: Peer, dialect: Dialect) -> list[dict[str, Any]]:
         """Return the tools that ``tools/list`` shows to the client."""
         offered, known = self.offered(peer), self.toolset.descriptions
-        listed = [each for each in offered if self._lists(each, peer.name, is_contract=dialect.is_contract)]
+        is_contract = dialect.is_contract
+        listed = [each for each in offered if self._lists(each, peer.name, peer.authority, is_contract=is_contract)]
         if len(listed) == len(offered):  # there are no more
             listed = [each for each in listed if each["name"] != MORE]
         return [each for each in listed if dialect.lists(each["name"], known)]

@@ -111,16 +111,19 @@ class ToolSelection:
         """Tell whether the server has the tool."""
         return tool not in self._without
 
-    def lists(self, tool: Description, client: str = "", *, is_contract: bool = False) -> bool:
+    def lists(self, tool: Description, client: str = "", authority: str = "", *, is_contract: bool = False) -> bool:
         """Tell whether the tool is listed to a client of this name, if it may use it.
 
+        ``authority``: its key or grant, such as ``Ana through chatgpt.com``. Some clients give their name once, and then drop
+        the session that it belongs to.
         ``is_contract``: to clients of a contract, and of REST. They know the tools by their names, and are listed all.
         """
         name = tool["name"]
         if not self.has(name):
             return False
         if tool["listed"] in PROFILES:
-            is_one = client.casefold().startswith(PROFILES[tool["listed"]])
+            names = (client, authority.rpartition(" through ")[2])
+            is_one = any(each.casefold().startswith(PROFILES[tool["listed"]]) for each in names)
             return is_one or self._profile == tool["listed"] or name in self._also or self._size == ALL_SIZE
         if is_contract and self._size == STANDARD_SIZE:
             return bool(name != MORE)

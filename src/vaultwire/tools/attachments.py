@@ -128,7 +128,7 @@ def show_attachment(vault: Vault, path: VaultPath, progress: Progress) -> Note |
     data, modified_ns, _ = vault.read_attachment(path)
     note = Note(path, "", etag_of(data), len(data), modified_ns, [])
     if kind == "pdf":
-        from vaultwire.vault.attachments import pdf_text  # noqa: PLC0415 - only a PDF needs it
+        from vaultwire.vault.attachment_texts.reading import pdf_text  # noqa: PLC0415 - only a PDF needs it
 
         read = pdf_text(path, data, progress)
         return note._replace(text=read.text, problems=read.problems)

@@ -68,7 +68,7 @@ def search(
     Args:
         query: What to look for: words or a question, in Obsidian's search syntax if you know it.
     """
-    answer = search_notes(vault, progress, query=query, limit=_RESULTS, max_tokens=_MOST_TOKENS).data
+    answer = search_notes(vault, progress, query=query, limit=_RESULTS, max_tokens=_MOST_TOKENS, attachments=False).data
     paths = [note["path"] for note in [*answer["notes"], *answer.get("partial_matches", ())]]
     return _answer(SearchResults(results=[SearchResult(id=path, title=stem(path), url="") for path in paths]))
 

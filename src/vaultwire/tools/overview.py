@@ -6,9 +6,10 @@ Docstrings here are product text: a model reads them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.phrases import counted, iso_time, local_time, shortened
+from vaultwire.installation import hint_for_clients
+from vaultwire.toolkit.phrases import byte_size, counted, iso_time, local_time, shortened
 from vaultwire.toolkit.registry import (
     Also,
     Bounds,
@@ -32,6 +33,11 @@ from vaultwire.vault.settings.obsidian_settings import ADJECTIVES, is_set, notes
 from vaultwire.vault.value_types import Progress, PropertyUse, TagCount, ValueUse
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.visible_files import HIDDEN
+
+if TYPE_CHECKING:
+    from vaultwire.vault.attachment_texts.attachment_texts import ReadingReport
+
+_PROBLEMS_NAMED = 3  # of attachments
 
 
 class UsedTag(TypedDict):
@@ -60,7 +66,7 @@ class CheckedNotes(TypedDict):
 
     faults: list[FoundFault]
     files_checked: Annotated[int, "Files checked for this page"]
-    files_total: Annotated[int, "Notes, canvases and bases in all"]
+    files_total: Annotated[int, "Notes, canvases, bases and conflict copies in all"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor to check the rest; absent at the end"]
 
 
@@ -77,9 +83,9 @@ def check_notes(
     """Find what is broken in a note or folder: links, embeds, frontmatter, property types, tags.
 
     Links and embeds that lead nowhere, links to headings and blocks that are not there, broken frontmatter, properties of a
-    wrong type, invalid tags, block ids used twice, broken canvases, bases with unknown names or without rows. Use it after
-    larger edits. A link to a note that the person means to write one day is listed too. The last file's faults are all
-    listed, up to 1,000.
+    wrong type, invalid tags, block ids used twice, broken canvases, bases with unknown names or without rows, conflicts that
+    a sync program or Git left. Use it after larger edits. A link to a note that the person means to write one day is listed
+    too. The last file's faults are all listed, up to 1,000.
 
     Args:
         path: Only of this note.
@@ -275,6 +281,15 @@ class NoteProblem(TypedDict):
     problem: Annotated[str, "What is wrong"]
 
 
+class AttachmentTextNumbers(TypedDict):
+    """The attachments whose text can be searched."""
+
+    files: Annotated[int, "PDFs and text files"]
+    pages: Annotated[int, "Their pages, and parts of text files"]
+    bytes: Annotated[int, "What their text takes in the index"]
+    not_read_yet: Annotated[int, "Files that wait to be read"]
+
+
 class VaultNumbers(TypedDict):
     """A vault in numbers."""
 
@@ -284,6 +299,9 @@ class VaultNumbers(TypedDict):
     excluded_notes: Annotated[int, "Notes that the vault's settings keep out of searches and lists"]
     modified: Annotated[NotRequired[str], "Last change of a note, ISO 8601, UTC; absent if there is none"]
     attachments: Annotated[list[AttachmentKind], "Other files by kind, the most frequent first"]
+    attachment_texts: Annotated[
+        NotRequired[AttachmentTextNumbers], "Those whose text can be searched, if there are any"
+    ]
     links: Annotated[int, "Links in all notes"]
     tags: Annotated[int, "Different tags, with those above them"]
     properties: Annotated[int, "Different properties"]
@@ -296,7 +314,7 @@ class VaultNumbers(TypedDict):
     watched: Annotated[
         bool, "Whether the index follows changes as they happen; if not, each call looks at all files first"
     ]
-    notices: Annotated[list[str], "Why the vault is not watched, or the index not kept"]
+    notices: Annotated[list[str], "Why the vault is not watched, the index not kept, or an attachment not searched"]
 
 
 class Overview(TypedDict):
@@ -426,11 +444,37 @@ def _line(used: UsedProperty) -> str:
     return f"{used['name']}: {' or '.join(used['types'])} ({counted(used['notes'], 'note')})"
 
 
+def _unread_attachments(texts: ReadingReport) -> list[str]:
+    """Return which attachments cannot be searched, or only in part."""
+    notices: list[str] = []
+    if texts.needs_reader:
+        notices.append(
+            f"The text of {counted(texts.needs_reader, 'PDF')} is not searched: this server needs one more package. "
+            f"To add it: {hint_for_clients('pdf')}"
+        )
+    if texts.problems:
+        named = "; ".join(f"{path}: {problem}" for path, problem in texts.problems[:_PROBLEMS_NAMED])
+        what = counted(len(texts.problems), "attachment")
+        notices.append(f"The text of {what} is not searched, or only in part: {named}")
+    return notices
+
+
+def _searched_attachments(texts: ReadingReport) -> str:
+    waiting = f"; {texts.unread} not read yet" if texts.unread else ""
+    return (
+        f"{counted(texts.files, 'attachment')} with text can be searched: {counted(texts.pages, 'page')}, "
+        f"{byte_size(texts.size)} in the index{waiting}"
+    )
+
+
 def _numbers(vault: Vault, limit: int, progress: Progress) -> Outcome[Overview]:
     """Return the vault in numbers. ``limit``: how many of the largest folders and of the notes with problems."""
     stats = vault.overview.stats(limit, progress)
     notices = [f"The vault is not watched: {stats.unwatched}"] if stats.unwatched else []
     notices += [f"The index is not kept: {stats.unkept}"] if stats.unkept else []
+    texts = vault.attachment_texts(progress)
+    if texts is not None:
+        notices += _unread_attachments(texts)
     notices += [f"Other vaults served here: {', '.join(map(repr, vault.others))}."] if vault.others else []
     data = VaultNumbers(
         name=vault.name,
@@ -460,9 +504,15 @@ def _numbers(vault: Vault, limit: int, progress: Progress) -> Outcome[Overview]:
         lines[0] += f", last changed {local_time(data['modified'])}"
     if stats.excluded:
         lines.append(f"{counted(stats.excluded, 'more note')} excluded by the vault's settings")
+    if texts is not None and (texts.files or texts.unread):
+        data["attachment_texts"] = AttachmentTextNumbers(
+            files=texts.files, pages=texts.pages, bytes=texts.size, not_read_yet=texts.unread
+        )
     files = sum(kind.files for kind in stats.attachments)
     kinds = ", ".join(f"{kind.files} {kind.extension or 'without extension'}" for kind in stats.attachments)
     lines.append(counted(files, "attachment") + (f": {kinds}" if files else ""))
+    if "attachment_texts" in data and texts is not None:
+        lines.append(_searched_attachments(texts))
     lines.append(
         f"{counted(stats.links, 'link')}, {counted(stats.tags, 'tag')}, {counted(stats.properties, 'property')}"
     )

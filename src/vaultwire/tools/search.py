@@ -17,9 +17,12 @@ from vaultwire.vault.vault import Vault
 
 if TYPE_CHECKING:
     from vaultwire.vault.asking import SearchHelp
+    from vaultwire.vault.attachment_texts.attachment_texts import AttachmentHit
 
 
 _WORDS_SHOWN = 5  # of those that a note lacks
+# Attachments shown beside a full page of notes. Where there are fewer notes, they have the room.
+_ATTACHMENTS = 3
 
 
 class MatchingLine(TypedDict):
@@ -38,6 +41,18 @@ class FoundNote(TypedDict):
     matches: Annotated[list[MatchingLine], "The best matching lines"]
     missing: Annotated[NotRequired[list[str]], "Words of the query that the note lacks"]
     meaning: Annotated[NotRequired[int], "How near the note is in meaning, in percent, if it was found by that"]
+
+
+class MatchingAttachment(TypedDict):
+    """A PDF or text file that matched."""
+
+    path: Annotated[str, "Path in the vault"]
+    kind: Annotated[str, '"pdf" or "text"']
+    score: Annotated[int, "How well it matches, compared with other attachments"]
+    page: Annotated[NotRequired[int], "Of a PDF: the page that matches best, from 1"]
+    more_pages: Annotated[NotRequired[list[int]], "The first of the other pages that match"]
+    matches: Annotated[list[MatchingLine], "The best lines of that page; read_notes counts lines in the same way"]
+    missing: Annotated[NotRequired[list[str]], "Words of the question that it lacks"]
 
 
 class SoFar(TypedDict):
@@ -80,6 +95,9 @@ class FoundNotes(TypedDict):
         NotRequired[EmbeddedSoFar],
         "The search was by meaning, too: notes has all that was found, in one order; total is of those with the words",
     ]
+    attachments: Annotated[NotRequired[list[MatchingAttachment]], "PDFs and text files that match, on the first page"]
+    attachments_total: Annotated[NotRequired[int], "How many of them match in all"]
+    attachments_unread: Annotated[NotRequired[int], "Attachments whose text is not read yet"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
@@ -104,7 +122,7 @@ class TaggedNotes(TypedDict):
     listed="core",
     time_class="search",
     read_only=True,
-    rare=("exact_total", "max_tokens", "meaning"),
+    rare=("exact_total", "max_tokens", "meaning", "attachments"),
     plain=("query",),
 )
 def search_notes(
@@ -117,17 +135,18 @@ def search_notes(
     max_tokens: Annotated[int, Bounds(100, 100_000)] = 4000,
     exact_total: bool = False,
     meaning: Literal["auto", "only", "off"] = "auto",
+    attachments: bool = True,
     cursor: Cursor = None,
 ) -> Outcome[FoundNotes]:
-    """Search texts and names of notes and canvases; best first, with matching lines. Obsidian's syntax: all words must occur;
+    """Search texts and names of notes, canvases, PDFs; best first, with lines. Obsidian's syntax: all words must occur;
     "phrase", -not, OR, ( ), /regex/; operators before a word, "phrase" or (group): file: path: content: tag: line: block:
     section: task: task-todo: task-done: match-case:; [property], [property:value], [property:>5], [property:null].
 
+    PDFs and text files that match come after the notes, with their page.
     Words are found in any case, also inside longer words; a phrase matches full words only. If no note has all words, those
-    with most are shown. A question or sentence counts without its little words. line: block: and section: find all in one of
-    these; tag: finds the tags below it, too. [name:"whole value"] and [name:A OR B] are possible. Quote text that holds
-    brackets or looks like an operator. Examples: meeting (work OR meetup) -personal |
-    tag:#project line:(call mum) | [status:draft] path:"Daily notes".
+    with most are shown. Questions count without their little words. line: block: and section: find all in one of these; tag:
+    finds the tags below it, too. Also [name:"whole value"], [name:A OR B]. Quote text that holds brackets or looks like an
+    operator. Examples: meeting (work OR meetup) -personal | tag:#project line:(call mum) | [status:draft] path:"Daily notes".
 
     Args:
         query: What to look for.
@@ -135,11 +154,13 @@ def search_notes(
         exact_total: Count all notes that match, also where that takes long.
         meaning: Where a model is set up: "auto" finds notes of the same meaning, too, for a question or plain words; "only"
             finds by meaning alone.
+        attachments: Also search the text of PDFs and text files.
     """
     if meaning == "only":
         near = vault.near(query, folder, progress, only=True)
         assert near is not None
-        return _by_meaning(query, near, near.with_words((), ())[:limit], max_tokens)
+        lines, data = _by_meaning(query, near, near.with_words((), ())[:limit], max_tokens)
+        return Outcome(["\n".join(lines)], data)
     key, offset = position_of(cursor)
     asked = None if cursor else vault.ask(query, folder, limit, progress, exact_total=exact_total)
     result = (
@@ -153,10 +174,34 @@ def search_notes(
     hits = help_texts.hits if help_texts else result.hits
     if near is not None and near.hits:
         together = near.with_words(hits, help_texts.absent if help_texts else ())
-        return _by_meaning(query, near, together[:limit], max_tokens, result)
+        lines, data = _by_meaning(query, near, together[:limit], max_tokens, result)
+        lines += _attachments(vault, query, folder, _ATTACHMENTS, data, progress) if attachments else []
+        return Outcome(["\n".join(lines)], data)
     body = _as_text(hits, max_tokens)
+    data = _to_data(result, [hit for hit in hits[: len(body)] if hit in result.hits])
+    place = ":" if asked and body else page_text(offset, len(body), result.total) if result.total else "."
+    lines = _counted(result, query, place)
+    if near is not None:
+        data["by_meaning"], trouble = _covered(near.coverage)
+        lines += trouble
+    if help_texts:
+        lines += _explained(help_texts, folder, has_some=bool(result.hits))
+        _add_help(data, help_texts, [_to_found(hit) for hit in hits[: len(body)] if hit not in result.hits])
+    lines += body
+    if help_texts and len(body) < len(hits):
+        lines.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
+    elif result.has_more or len(body) < len(hits):
+        end = result.ends[len(body) - 1] if body else offset
+        data["next_cursor"] = cursor = f"{key or vault.keep_found(query, folder, result)}.{end}"
+        lines.append(f"{_more(result, end)}: pass cursor '{cursor}'.")
+    if attachments and not offset:
+        lines += _attachments(vault, query, folder, max(_ATTACHMENTS, limit - len(body)), data, progress)
+    return Outcome(["\n".join(lines)], data)
+
+
+def _to_data(result: Found, hits: list[Hit]) -> FoundNotes:
     data = FoundNotes(
-        notes=[_to_found(hit) for hit in hits[: len(body)] if hit in result.hits],
+        notes=[_to_found(hit) for hit in hits],
         total=result.total,
         total_is_exact=result.total_is_exact,
         notes_searched=result.searched,
@@ -166,28 +211,12 @@ def search_notes(
         data["indexed_so_far"] = SoFar(indexed=result.so_far.indexed, notes=result.so_far.notes)
     if result.lacks_changes:
         data["changes_pending"] = True
-    place = ":" if asked and body else page_text(offset, len(body), result.total) if result.total else "."
-    lines = _counted(result, query, place)
-    if near is not None:
-        data["by_meaning"], trouble = _covered(near.coverage)
-        lines += trouble
-    if help_texts:
-        lines += _explained(help_texts, folder, has_some=bool(result.hits))
-        _add_help(data, help_texts, [hit for hit in hits[: len(body)] if hit not in result.hits])
-    lines += body
-    if help_texts and len(body) < len(hits):
-        lines.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
-    elif result.has_more or len(body) < len(hits):
-        key = key or vault.keep_found(query, folder, result)
-        end = result.ends[len(body) - 1] if body else offset
-        data["next_cursor"] = f"{key}.{end}"
-        lines.append(f"{_more(result, end)}: pass cursor '{key}.{end}'.")
-    return Outcome(["\n".join(lines)], data)
+    return data
 
 
-def _add_help(data: FoundNotes, help_texts: SearchHelp, partial: list[Hit]) -> None:
+def _add_help(data: FoundNotes, help_texts: SearchHelp, partial: list[FoundNote]) -> None:
     if partial:
-        data["partial_matches"] = [_to_found(hit) for hit in partial]
+        data["partial_matches"] = partial
     if help_texts.absent:
         data["absent_words"] = help_texts.absent
     if help_texts.hints:
@@ -196,7 +225,7 @@ def _add_help(data: FoundNotes, help_texts: SearchHelp, partial: list[Hit]) -> N
 
 def _by_meaning(
     query: str, near: NearNotes, hits: list[Hit], max_tokens: int, result: Found | None = None
-) -> Outcome[FoundNotes]:
+) -> tuple[list[str], FoundNotes]:
     """Return the answer of a search by meaning, and by words if there is a ``result`` of that."""
     likeness: dict[str, float] = {each.path: each.likeness for each in near.hits}
     coverage = near.coverage
@@ -219,7 +248,7 @@ def _by_meaning(
     )
     if len(body) < len(hits):
         body.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
-    return Outcome(["\n".join([*lines, *body])], data)
+    return [*lines, *body], data
 
 
 def _covered(coverage: Coverage) -> tuple[EmbeddedSoFar, list[str]]:
@@ -232,6 +261,45 @@ def _covered(coverage: Coverage) -> tuple[EmbeddedSoFar, list[str]]:
         data["problem"] = coverage.problem
         lines.append(f"(Search by meaning does not work: {coverage.problem}.)")
     return data, lines
+
+
+def _attachments(vault: Vault, query: str, folder: str, most: int, data: FoundNotes, progress: Progress) -> list[str]:
+    """Return what is said of attachments that match, nothing if none does; put them into the data."""
+    result = vault.search_attachments(query, folder, most, progress)
+    if result is None:
+        return []
+    lines: list[str] = []
+    if result.hits:
+        data["attachments"] = [_to_attachment(hit) for hit in result.hits]
+        data["attachments_total"] = result.total
+        verb = "matches" if result.total == 1 else "match"
+        lines.append(f"{counted(result.total, 'attachment')} {verb}:")
+        lines += [line for hit in result.hits for line in _attachment_lines(hit)]
+    if result.total > len(result.hits):
+        lines.append(f"{result.total - len(result.hits)} more attachments: give a larger limit.")
+    if result.unread:
+        data["attachments_unread"] = result.unread
+        lines.append(f"({counted(result.unread, 'attachment')} not read yet; a running server reads them)")
+    return lines
+
+
+def _attachment_lines(hit: AttachmentHit) -> list[str]:
+    place = f", page {hit.page} of {hit.pages}" if hit.page else ""
+    more = f" (also {', '.join(map(str, hit.more_pages))})" if hit.more_pages else ""
+    lacks = f" (lacks: {_listed(hit.missing)})" if hit.missing else ""
+    return [f"{hit.path}{place}{more}{lacks}", *[f"  {number}: {line}" for number, line in hit.lines]]
+
+
+def _to_attachment(hit: AttachmentHit) -> MatchingAttachment:
+    matches: list[MatchingLine] = [{"line": number, "text": text} for number, text in hit.lines]
+    attachment = MatchingAttachment(path=hit.path, kind=hit.kind, score=round(hit.score), matches=matches)
+    if hit.page:
+        attachment["page"] = hit.page
+    if hit.more_pages:
+        attachment["more_pages"] = hit.more_pages
+    if hit.missing:
+        attachment["missing"] = list(hit.missing)
+    return attachment
 
 
 def _counted(hits: Found, query: str, place: str) -> list[str]:

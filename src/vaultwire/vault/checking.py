@@ -1,4 +1,4 @@
-"""Checks of all kinds of files: notes and canvases (``links.checks``), then bases."""
+"""Checks of all kinds of files: notes and canvases (``links.checks``), then bases, then copies that sync programs made."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import NamedTuple
 from vaultwire.bases.base_edits import check_base
 from vaultwire.vault.base_queries.bases import Bases
 from vaultwire.vault.base_queries.running import BaseSource
+from vaultwire.vault.disk.conflict_copies import ConflictCopy, conflict_copies, is_version_of
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import is_base, is_canvas, is_note, parse_path
+from vaultwire.vault.disk.paths import is_base, is_canvas, is_note, lies_in, parse_path, text_of
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.summaries import Suspects
 from vaultwire.vault.links.checks import Checked, Checks
-from vaultwire.vault.links.faults import BASE_PROBLEM, BROKEN_BASE, EMPTY_VIEW, UNREADABLE, Finding
+from vaultwire.vault.links.faults import BASE_PROBLEM, BROKEN_BASE, CONFLICT_COPY, EMPTY_VIEW, UNREADABLE, Finding
 from vaultwire.vault.links.note_lookup import locate, locate_folder
 from vaultwire.vault.value_types import Progress, VaultPath
 
@@ -23,15 +24,43 @@ _MOST_VIEWS = 50
 
 
 class AllSuspects(NamedTuple):
-    """Notes and canvases that may have a fault, and all bases of a folder."""
+    """Notes and canvases that may have a fault, all bases of a folder, and its conflict copies."""
 
     notes: Suspects
     bases: list[VaultPath]
+    copies: list[ConflictCopy]
 
     @property
     def size(self) -> int:
         """Bytes in memory."""
-        return self.notes.size + sum(map(len, self.bases))
+        return self.notes.size + sum(map(len, self.bases)) + sum(2 * len(copy.path) for copy in self.copies)
+
+
+def find_conflict_copies(
+    files: Files, index: Index, progress: Progress, place: VaultPath | None = None
+) -> list[ConflictCopy]:
+    """Return the conflict copies of a vault that may be seen, in path order. ``place``: one file, or a folder.
+
+    A file of a name that people give, too, is one only if its text is a version of the other's.
+    """
+    copies = [
+        copy
+        for copy in conflict_copies(index.paths(progress), files.root)
+        if place is None or lies_in(copy.path, place)
+    ]
+    return [copy for copy in copies if copy.is_certain or _are_versions(files, copy)]
+
+
+def _are_versions(files: Files, copy: ConflictCopy) -> bool:
+    try:
+        one, other = (text_of(path, files.read(path).data) for path in (copy.path, copy.original))
+    except VaultError:
+        return False
+    return one is not None and other is not None and is_version_of(one, other)
+
+
+def _to_finding(copy: ConflictCopy) -> Finding:
+    return Finding(CONFLICT_COPY, copy.words, 1)
 
 
 class Checking:
@@ -54,18 +83,21 @@ class Checking:
         findings = self._base(path, progress) if is_base(path) else self._checks.one(path, progress)
         if is_note(path) and not any(finding.kind == UNREADABLE for finding in findings):
             findings += self._blocks(path, progress)
+        findings += [_to_finding(copy) for copy in find_conflict_copies(self._files, self._index, progress, path)]
         return path, findings
 
     def suspects(self, folder: str, progress: Progress) -> AllSuspects:
         """Return the files below a folder that may have faults."""
         place = locate_folder(self._files, folder)
         bases = [path for path in self._bases.files(progress) if not place or path.startswith(f"{place}/")]
-        return AllSuspects(self._checks.suspects(place, progress), bases)
+        copies = find_conflict_copies(self._files, self._index, progress, place)
+        return AllSuspects(self._checks.suspects(place, progress), bases, copies)
 
     def many(self, suspects: AllSuspects, offset: int, limit: int, progress: Progress) -> Checked:
         """Check files from number ``offset`` on, until there are ``limit`` findings. See ``Checks.many``."""
         notes = suspects.notes.total
-        total = notes + len(suspects.bases)
+        others = notes + len(suspects.bases)
+        total = others + len(suspects.copies)
         by_path: list[tuple[VaultPath, list[Finding]]] = []
         if offset < notes:
             by_path, position, _ = self._checks.many(suspects.notes, offset, limit, progress)
@@ -81,6 +113,13 @@ class Checking:
             if findings := self._base(path, progress):
                 by_path.append((path, findings))
                 left -= len(findings)
+        for number, copy in enumerate(suspects.copies, others):
+            if number < offset:
+                continue
+            if left <= 0:
+                return Checked(by_path, number, total)
+            by_path.append((copy.path, [_to_finding(copy)]))
+            left -= 1
         return Checked(by_path, total, total)
 
     def _base(self, path: VaultPath, progress: Progress) -> list[Finding]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.days import Days, days_between, parse_day_range, parse_days
+from vaultwire.vault.disk.conflict_copies import conflict_copies
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import BASE_SUFFIX, CANVAS_SUFFIX, fold, is_note, lies_in, parse_set_folder
 from vaultwire.vault.editing.workbench import Workbench
@@ -57,11 +58,23 @@ class Overview:
         self._settings = bench.settings
 
     def list_notes(self, folder: str, progress: Progress = NO_PROGRESS) -> Listed[NoteStat]:
-        """Return the notes below ``folder`` in path order.
+        """Return the notes below ``folder`` in path order, with those that this session has proposed.
 
         Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
         """
-        return self._index.notes(locate_folder(self._files, folder), progress)
+        place = locate_folder(self._files, folder)
+        notes = self._index.notes(place, progress)
+        pending = self._files.pending
+        if not pending:
+            return notes
+        on_disk = {note.path: note for note in notes.all(progress)}
+        paths = [
+            path
+            for path in self._files.with_pending_paths(on_disk)
+            if is_note(path) and (place is None or lies_in(path, place))
+        ]
+        seen = [self._files.look_at(path) if path in pending else on_disk[path] for path in paths]
+        return listed(sorted(note for note in seen if note is not None))
 
     def notes_now(self, folder: str, limit: int, progress: Progress = NO_PROGRESS) -> list[NoteStat]:
         """Return the first notes below a small folder, in path order, from the disk and not from the index.
@@ -96,7 +109,8 @@ class Overview:
 
     def paths(self, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
         """Return the path of every note and attachment, in path order."""
-        return self._index.paths(progress)
+        paths = self._index.paths(progress)
+        return sorted(self._files.with_pending_paths(paths)) if self._files.pending else paths
 
     def recent(self, folder: str, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
         """Return the latest changed notes below ``folder``, the latest first."""
@@ -269,13 +283,14 @@ class Overview:
         """Return the notes below ``folder`` that may be one note twice, the surest first.
 
         ``by_name``: of the same bytes, or by their names. ``by_text``: of nearly the same text; that reads every note that
-        has changed since the last time. See
+        has changed since the last time. Copies that sync programs made are not compared: ``check`` names them. See
         ``insights.similar``.
         """
         from vaultwire.vault.insights import similar  # noqa: PLC0415 - rarely needed
 
         place = locate_folder(self._files, folder)
-        stats = self._index.stats_of_notes(place, progress)
+        copies = {copy.path for copy in conflict_copies(self.paths(progress)) if copy.has_original}
+        stats = [stat for stat in self._index.stats_of_notes(place, progress) if stat.path not in copies]
         alike = similar.similar_content(self._files, stats, self._bench.sketches, progress) if by_text else []
         if not by_name:
             return listed(alike)

@@ -6,7 +6,8 @@ would wait for it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from vaultwire.markdown.parse import parse_note
@@ -53,6 +54,7 @@ from vaultwire.vault.value_types import (
 
 if TYPE_CHECKING:
     from vaultwire.vault.asking import Asked, SearchHelp
+    from vaultwire.vault.attachment_texts.attachment_texts import FoundAttachments, ReadingReport
     from vaultwire.vault.base_queries.bases import Bases
     from vaultwire.vault.caller import PagedResults
     from vaultwire.vault.checking import AllSuspects, Checking
@@ -143,11 +145,10 @@ class Vault:
         On the caller's thread. See ``Changes.recover``, ``Index.run_watch_loop``.
         """
         self._bench.changes.recover()
-        meaning = self._bench.meaning
-        if meaning is None:
-            self._index.run_watch_loop(on_change)
-        else:
-            meaning.run_beside(self._index.run_watch_loop, on_change)
+        run: Callable[[OnChange | None], None] = self._index.run_watch_loop
+        for beside in (self._bench.attachment_texts, self._bench.meaning):
+            run = run if beside is None else partial(beside.run_beside, run)
+        run(on_change)
 
     def close(self) -> None:
         """End ``run_watch_loop``, and close the files. Safe from any thread."""
@@ -334,6 +335,21 @@ class Vault:
             return None
         return meaning.near_query(query, locate_folder(self._files, folder), progress, only=only)
 
+    def search_attachments(
+        self, query: str, folder: str, limit: int, progress: Progress = NO_PROGRESS
+    ) -> FoundAttachments | None:
+        """Return the attachments with text that matches; None where they are not searched. See ``AttachmentTexts.search``."""
+        texts = self._bench.attachment_texts
+        if texts is None:
+            return None
+        place = locate_folder(self._files, folder)
+        return texts.search(without_sentence_marks(parse_query(query)), place, limit, progress)
+
+    def attachment_texts(self, progress: Progress = NO_PROGRESS) -> ReadingReport | None:
+        """Return how much of the attachments' text can be searched; None where they are not searched."""
+        texts = self._bench.attachment_texts
+        return None if texts is None else texts.report(progress)
+
     def keep_found(self, query: str, folder: str, result: Found) -> str:
         """Keep the results of a search for its caller's next pages. Return their key."""
         return self._bench.caller.paged.keep(("search", query, folder), result.kept, result.kept.size)
@@ -341,7 +357,7 @@ class Vault:
     def links(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[OutgoingLink]]:
         """Return the path of the note that ``name`` means, and its links. Raises VaultError as ``read`` does."""
         note = self.read(self.locate(name, progress), progress)
-        return note.path, outgoing_links(self._index, note.path, parse_note(note.text).links, progress)
+        return note.path, outgoing_links(self._files, self._index, note.path, parse_note(note.text).links, progress)
 
     def incoming(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[tuple[VaultPath, Link]]]:
         """Return the path of the file that ``name`` means, and the links to it, each with its note.
@@ -349,7 +365,11 @@ class Vault:
         Links of a note to itself do not count. Raises VaultError as ``locate_file`` does.
         """
         path = locate_file(self._files, self._index, name, progress)
-        return path, self._index.incoming(path, progress)
+        pending = self._files.pending
+        held = pending.get(path)
+        links = self._index.incoming(path if held is None or held.origin is None else held.origin, progress)
+        now = {held.origin: place for place, held in pending.items()}
+        return path, sorted(((now.get(source, source), link) for source, link in links), key=lambda link: link[0])
 
     def backlinks(self, name: str, progress: Progress = NO_PROGRESS) -> Listed[Backlink]:
         """Return the links to the file that ``name`` means, with their lines. Their ``facts`` are the file's path."""

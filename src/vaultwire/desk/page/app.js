@@ -27,7 +27,7 @@ function Head({ desk, state }) {
     ${state.readOnly && html`<span class="badge" title=${READ_ONLY}>read-only</span>`}
     <nav aria-label="Views">
       <a href=${desk.link()} aria-current=${route.kind === "view" ? null : "page"}>Changes</a>
-      ${views.map((view) => html`<a key=${view.name} href=${desk.link(view.name)}
+      ${views.filter((view) => view.isFor?.(state) ?? true).map((view) => html`<a key=${view.name} href=${desk.link(view.name)}
         aria-current=${route.kind === "view" && route.id.split("/")[0] === view.name ? "page" : null}>${view.title}</a>`)}
     </nav>
     ${waiting || state.filters.state === "open" ? html`<button type="button" class="count" data-waits="" aria-pressed=${String(state.filters.state === "open")} title="Show only what waits for you"

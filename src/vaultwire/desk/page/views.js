@@ -1,11 +1,11 @@
 // The views of the vault at a glance: their names, and their code once one is opened.
 
-import { get } from "./api.js";
+import { get, post } from "./api.js";
 import { html, useEffect, useState } from "./vendor/htm-preact-3.1.1.js";
 
 export const views = [
   { name: "search", title: "Search" }, { name: "graph", title: "Graph" }, { name: "activity", title: "Activity" }, { name: "bases", title: "Bases" },
-  { name: "problems", title: "Problems" },
+  { name: "problems", title: "Problems" }, { name: "access", title: "Access", isFor: (state) => state.hasGrants },
 ];
 const NAMES = new Set([...views.map((view) => view.name), "base", "note"]);
 
@@ -31,5 +31,5 @@ export function GlanceView({ state }) {
   const found = views?.find((view) => view.name === name);
   if (!found) return html`<p class="empty">${fault || "Loading…"}</p>`;
   const path = rest.join("/");
-  return html`<${found.View} key=${`${state.vault}/${name}/${found.keyOf?.(path) ?? path}`} api=${get} vault=${state.vault} go=${go} rest=${path} />`;
+  return html`<${found.View} key=${`${state.vault}/${name}/${found.keyOf?.(path) ?? path}`} api=${get} send=${post} vault=${state.vault} go=${go} rest=${path} />`;
 }

@@ -139,6 +139,10 @@ class ProjectedTree:
         """Return the path that a file on the disk will have."""
         return self._moves.after(place)
 
+    def places(self, place: VaultPath) -> list[VaultPath]:
+        """Return the paths that a file on the disk has one after the other; the first is the one it has now."""
+        return [place, *(path for _, path in self._moves.places_after(place))]
+
     def exists(self, path: VaultPath) -> bool:
         """Tell whether a file, folder or link will be at the path."""
         source = self._source(path)

@@ -12,7 +12,7 @@ import os
 import stat
 import struct
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from functools import cache
 from typing import Any, BinaryIO, NamedTuple, Protocol, Self
@@ -169,11 +169,22 @@ class UnsyncedFiles:
 
 
 class Pending(NamedTuple):
-    """What proposals that wait make of a file, the last one last: its bytes, None for a file that is removed."""
+    """What proposals that wait make of a file or folder, the last one last.
+
+    ``content`` is the bytes that they write. ``origin`` is the path on the disk of what they only move, or move away from.
+    Nothing is at the path any more where both are None.
+    """
 
     content: Content | None
     proposals: tuple[int, ...]
     time_ns: int
+    origin: VaultPath | None = None
+    is_folder: bool = False
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the path is free."""
+        return self.content is None and self.origin is None
 
     @property
     def proposal(self) -> int:
@@ -223,6 +234,25 @@ class Files:
         """The files that this session has changed by proposals that wait."""
         return NOTHING_PENDING if self._pending is None else self._pending.changed()
 
+    def pending_at(self, path: VaultPath) -> Pending | None:
+        """Return what waits at a path, or else at the nearest folder above it at which something waits."""
+        pending = self.pending
+        place = path if pending else VaultPath("")
+        while place:
+            if (held := pending.get(place)) is not None:
+                return held
+            place = VaultPath(place.rpartition("/")[0])
+        return None
+
+    def with_pending_paths(self, paths: Iterable[VaultPath]) -> Iterable[VaultPath]:
+        """Return paths of files on the disk, or of the index, as this session sees them: what was added stands last."""
+        pending = self.pending
+        if not pending:
+            return paths
+        added = (path for path, held in pending.items() if not held.is_folder)
+        seen = dict.fromkeys([*paths, *added])
+        return [path for path in seen if path not in pending or self.look_at(path) is not None]
+
     def how_taken(self, path: VaultPath) -> str:
         """Return why a path is not free, as the end of a sentence."""
         held = self.pending.get(path)
@@ -249,20 +279,28 @@ class Files:
 
     def look_at(self, path: VaultPath) -> NoteStat | None:
         """Return a file's facts, None if there is no such file in the vault."""
-        if (held := self.pending.get(path)) is not None:
-            return None if held.content is None else NoteStat(path, held.content.size, held.time_ns, held.time_ns)
-        return look_at(self._root, path)
+        held = self.pending.get(path)
+        if held is None:
+            return look_at(self._root, path)
+        if held.content is not None:
+            return NoteStat(path, held.content.size, held.time_ns, held.time_ns)
+        on_disk = None if held.origin is None else look_at(self._root, held.origin)
+        return None if on_disk is None else on_disk._replace(path=path)
 
     def created_ns(self, path: VaultPath) -> int | None:
         """Return when a file was made, None if there is no such file in the vault."""
         try:
-            return created_ns(self._root.real_path(path))
+            return created_ns(self._root.real_path(self._on_disk(path)))
         except (OSError, VaultError):
             return None
 
     def is_dataless(self, path: VaultPath) -> bool:
         """Tell whether reading the file would fetch it from a cloud."""
-        return is_dataless(self._root, path)
+        return is_dataless(self._root, self._on_disk(path))
+
+    def _on_disk(self, path: VaultPath) -> VaultPath:
+        held = self.pending.get(path)
+        return path if held is None or held.origin is None else held.origin
 
     def spell(self, path: VaultPath) -> tuple[VaultPath, bool]:
         """Return the path as the disk spells it, and whether that is a file.
@@ -272,9 +310,14 @@ class Files:
         in this way, PATH_OUTSIDE_VAULT where a link leads out.
         """
         pending = self.pending
-        alike = [each for each, held in pending.items() if held.content is not None and fold(each) == fold(path)]
+        alike = [place for place, held in pending.items() if not held.is_gone and fold(place) == fold(path)]
         if len(alike) == 1 and self.may_be_seen(alike[0]):
-            return alike[0], True
+            return alike[0], not pending[alike[0]].is_folder
+        above, _, name = path.rpartition("/")
+        if pending and above:
+            above, _ = self.spell(VaultPath(above))
+            if above in pending and pending[above].is_folder and not pending[above].is_gone:
+                return VaultPath(f"{above}/{compose(name)}"), False
         spelt = ""
         parts = path.split("/")
         for depth, part in enumerate(parts):
@@ -288,12 +331,14 @@ class Files:
 
     def is_folder(self, path: VaultPath) -> bool:
         """Tell whether there is a folder of exactly this name."""
+        if (held := self.pending.get(path)) is not None:
+            return held.is_folder and not held.is_gone
         return os.path.isdir(self._root.real_path(path)) and self.second_name(path) is None
 
     def is_taken(self, path: VaultPath) -> bool:
         """Tell whether anything has this name: a file, a folder, or a link, also a broken one."""
         if (held := self.pending.get(path)) is not None:
-            return held.content is not None
+            return not held.is_gone
         return os.path.lexists(self._root.entry_path(path))
 
     def is_link(self, path: VaultPath) -> bool:
@@ -344,10 +389,10 @@ class Files:
         if (held := self.pending.get(path)) is not None and held.content is not None:
             check_size(path, held.content.size, most)
             return FileBytes(held.content.data, held.time_ns, held.time_ns)
-        if held is not None:
+        if held is not None and held.is_gone:
             raise VaultError(FILE_NOT_FOUND, f"{path!r} is gone by proposal {held.proposal}, which waits.", path=path)
         try:
-            descriptor = os.open(self._root.real_path(path), _OPEN_READ)
+            descriptor = os.open(self._root.real_path(self._on_disk(path)), _OPEN_READ)
             try:
                 status = os.fstat(descriptor)
                 if not stat.S_ISREG(status.st_mode):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.markdown.properties import parse_frontmatter
@@ -21,7 +21,7 @@ from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, fi
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.projected_tree import MovePaths, simplified
 from vaultwire.vault.disk.contents import etag_of, plain_text, whole_etag
-from vaultwire.vault.disk.files import NOTHING_PENDING, Files, Pending
+from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import TRASH, fold, is_note, lies_in
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_READ, POLICY_DENIED, STALE_EDIT, VaultError
 from vaultwire.vault.guides import NAMES, find_guide, quoted_head
@@ -41,6 +41,9 @@ from vaultwire.vault.index.index import Index
 from vaultwire.vault.plans.context import BOM, PlanContext
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import ByMeaning, Confirmation, NoteStat, Progress, VaultPath
+
+if TYPE_CHECKING:
+    from vaultwire.vault.attachment_texts.attachment_texts import AttachmentTexts
 
 # Which changes a person must agree to first, and what the question says. Not how it is asked: see ``Progress.confirm``.
 
@@ -170,15 +173,15 @@ def hold(
     holding: Holding,
     author: Author,
     steps: list[Step],
-    own: Mapping[VaultPath, Pending],
+    files: Files,
     undoes: tuple[int, ...],
     notices: Sequence[str],
 ) -> Held:
-    """Keep a change as a proposal; return what ends the call. ``own``: what the caller has changed by others that wait.
+    """Keep a change as a proposal; return what ends the call. ``files``: as the caller sees them, with others that wait.
 
     Raises VaultError: as ``Holding.hold``.
     """
-    also = waiting_on(holding, steps, own)
+    also = waiting_on(holding, steps, files)
     proposal = holding.hold("write", author, steps, undoes)
     words = (
         f"This waits for the person: proposal {proposal.id} ({named(files_of(proposal.steps))}). Nothing was written yet. "
@@ -187,10 +190,11 @@ def hold(
     return Held("\n".join([" ".join([words, *also]), *notices]))
 
 
-def waiting_on(holding: Holding, steps: list[Step], own: Mapping[VaultPath, Pending] = NOTHING_PENDING) -> list[str]:
+def waiting_on(holding: Holding, steps: list[Step], files: Files | None = None) -> list[str]:
     """Return what a caller is told of proposals that wait and concern a file of these steps: a sentence or two at most."""
     paths = [path for step in steps for path in paths_of(step)]
-    built_on = sorted({number for path in paths if path in own for number in own[path].proposals})
+    below = [] if files is None else [held for path in paths if (held := files.pending_at(path)) is not None]
+    built_on = sorted({number for held in below for number in held.proposals})
     folded = {fold(path) for path in paths}
     try:
         others = [
@@ -332,6 +336,7 @@ class Workbench:
         self._read_first = read_first
         self.review: ReviewRules | None = None  # which changes the person wants to see first
         self.meaning: ByMeaning | None = None  # None where the person has named no model
+        self.attachment_texts: AttachmentTexts | None = None  # where the text of attachments is searched
         self.tool = ""
         self.also: tuple[str, ...] = ()
 
@@ -408,7 +413,7 @@ class Workbench:
             question = question or confirmation_of(self.files, steps, self.tool)
         elif mode != "record":
             told = notices if self.caller.may_read_notes else []  # one may quote a note
-            held = hold(self.holding, author, steps, self.files.pending, asked.undoes, told)
+            held = hold(self.holding, author, steps, self.files, asked.undoes, told)
             self._remember(steps, {path for step in steps for path in paths_of(step)})
             raise held
         if question is not None:
@@ -419,7 +424,7 @@ class Workbench:
         """Return what the person's rules say of these steps."""
         if self.review is None or self.caller.is_person or not steps:
             return "record"
-        if not self.files.pending.keys().isdisjoint(path for step in steps for path in paths_of(step)):
+        if any(self.files.pending_at(path) for step in steps for path in paths_of(step)):
             return "hold"  # it builds on what waits
         planned = PlannedChange(
             *self.caller.names,

@@ -121,7 +121,34 @@ class Holding:
             later = [each for each in self._changes.since(0) if each.time_ns > proposal.time_ns]
             return moves_in(in_effect(later)).after(path)
 
-        return rebase(tree or ProjectedTree(self._changes.files), proposal.steps, path_now, edited)
+        tree = tree or ProjectedTree(self._changes.files)
+        now = rebase(tree, proposal.steps, path_now, edited)
+        early = self._early(proposal, tree)
+        return now._replace(overlaps=early | now.overlaps) if early else now
+
+    def _early(self, proposal: Proposal, tree: ProjectedTree) -> dict[int, Overlap]:
+        """Return what comes too early: a new file in a folder that the session's earlier proposal moves there.
+
+        Made first, the file would take the folder's place.
+        """
+        new = {
+            index: step.path for index, step in enumerate(proposal.steps) if isinstance(step, Write) and not step.old
+        }
+        if not new:
+            return {}
+        moves = [
+            (earlier.id, step.target)
+            for earlier in self.waiting()
+            if earlier.id < proposal.id and earlier.author._replace(tool="") == proposal.author._replace(tool="")
+            for step in earlier.steps
+            if isinstance(step, Move) and not tree.exists(step.target)
+        ]
+        return {
+            index: Overlap(f"proposal {number} moves the folder {folder!r} there, decide that one first")
+            for index, path in new.items()
+            for number, folder in moves
+            if lies_in(path, folder)
+        }
 
     def obstacle(self, proposal: Proposal, now: Rebased, edited: Collection[int] = ()) -> VaultError | None:
         """Return why a proposal cannot be accepted as it is, None if it can; with other texts for the steps ``edited``.

@@ -1,8 +1,8 @@
 """What a session sees of its own proposals, and what it is told of the person's decisions.
 
 What it has proposed and what waits is there already for it, so that its changes build on each other. What is not certain is
-left out, so that the session sees the disk: a proposal that cannot be made any more, and one that moves a folder. A decision is
-told once, with the session's next result.
+left out, so that the session sees the disk: a proposal that cannot be made any more. A decision is told once, with the
+session's next result.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from vaultwire.vault.caller import Caller
-from vaultwire.vault.changes.change import Author, Move, Step, paths_of
+from vaultwire.vault.changes.change import Author, Move, Step, follow, paths_of
 from vaultwire.vault.changes.projected_tree import ProjectedTree
 from vaultwire.vault.disk.files import Files, Pending
+from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.holding.holding import Holding
 from vaultwire.vault.holding.proposals import Decision, DecisionLog, Proposal
@@ -46,22 +47,36 @@ class OwnProposals:
         steps: list[Step] = []
         for proposal in self._holding.visible(own):
             now = self._holding.rebased(proposal, tree=tree)
-            if now.overlaps or any(isinstance(step, Move) and tree.is_folder(step.target) for step in now.steps):
+            if now.overlaps:
                 tree = ProjectedTree(self._files)  # without the steps of this one
                 for step in steps:
                     tree.add(step)
                 continue
             steps += now.steps
-            self._add(tree, proposal, dict.fromkeys(path for step in now.steps for path in paths_of(step)))
+            self._add(tree, proposal, self._paths(tree, now.steps))
 
-    def _add(self, tree: ProjectedTree, proposal: Proposal, paths: Mapping[VaultPath, None]) -> None:
+    def _paths(self, tree: ProjectedTree, steps: Sequence[Step]) -> Iterable[VaultPath]:
+        """Return the paths that steps free or take: also of all that lies in a folder which they move."""
+        assert self._changed is not None
+        paths = dict.fromkeys(path for step in steps for path in paths_of(step))
+        for move in [step for step in steps if isinstance(step, Move)]:
+            for path in [path for path in self._changed if lies_in(path, move.source)]:
+                paths |= dict.fromkeys((path, follow(path, *move)))
+        for folder in [path for path in paths if tree.is_folder(path)]:
+            for inner, files in self._files.walk_folders(tree.origin(folder)):
+                for place in (VaultPath(inner), *(file.path for file in files)):
+                    paths |= dict.fromkeys(tree.places(place))
+        return paths
+
+    def _add(self, tree: ProjectedTree, proposal: Proposal, paths: Iterable[VaultPath]) -> None:
         assert self._changed is not None
         for path in paths:
             before = self._changed[path].proposals if path in self._changed else ()
-            try:
-                self._changed[path] = Pending(tree.content(path), (*before, proposal.id), proposal.time_ns)
-            except VaultError:  # an attachment that is too large to read
-                self._changed.pop(path, None)
+            origin = tree.origin(path)
+            content = None if origin is not None else tree.content(path)
+            self._changed[path] = Pending(
+                content, (*before, proposal.id), proposal.time_ns, origin, is_folder=tree.is_folder(path)
+            )
 
 
 def is_of(author: Author | Decision, caller: Caller) -> bool:

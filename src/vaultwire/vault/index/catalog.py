@@ -26,7 +26,7 @@ from vaultwire.vault.value_types import NoteStat, VaultPath
 
 # Part of the cache folder's name. Raise it when the tables change, or what is read from notes: a catalog of another format is
 # never opened or migrated. A new one is built, and the old one is deleted.
-FORMAT = 18
+FORMAT = 19
 
 # The state of a note: the text index has it; it does not have this version yet; it cannot have it, so each search reads
 # the file.

@@ -75,6 +75,17 @@ def paths(catalog: Catalog) -> list[VaultPath]:
     return [path for (path,) in catalog.rows("SELECT path FROM files ORDER BY path")]
 
 
+def attachments(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]:
+    """Return the attachments below the folder that are not excluded, in path order."""
+    condition, values = below(folder)
+    rows = catalog.rows(
+        "SELECT path, size, modified, stamp FROM files"
+        f" WHERE NOT is_note AND NOT is_excluded AND {condition} ORDER BY path",
+        values,
+    )
+    return [NoteStat(*row) for row in rows]
+
+
 class Counts(NamedTuple):
     """How many notes a search looks at, and how many it skips because they cannot be read."""
 

@@ -191,6 +191,10 @@ class Index:
         """Return every file a link may lead to, notes and attachments, in path order."""
         return self._ask(catalog_queries.paths, progress)
 
+    def attachments(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
+        """Return the attachments that the vault's rules do not exclude, in path order."""
+        return self._remember(catalog_queries.attachments, progress, folder)
+
     def tagged(
         self, tags: Sequence[str], folder: VaultPath | None, progress: Progress, *, every: bool
     ) -> Listed[Tagged]:
@@ -313,6 +317,11 @@ class Index:
         whichever program made them, once a burst is over.
         """
         self._fresh.run_watch_loop(on_change)
+
+    @property
+    def folder(self) -> str | None:
+        """The folder in which it is kept; None for memory."""
+        return self._folder.folder
 
     def report(self, progress: Progress = NO_PROGRESS) -> IndexReport:
         """Check all files and return how the index is stored."""

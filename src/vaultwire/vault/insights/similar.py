@@ -30,11 +30,11 @@ from vaultwire.vault.value_types import NoteStat, Progress, TagCount, VaultPath,
 
 Likeness: TypeAlias = Literal["same content", "similar content", "copy name", "same name"]
 
-# What programs add to the name of a copy: Obsidian, file managers, sync tools.
+# What programs add to the name of a copy: Obsidian, file managers. Those of sync programs: ``disk.conflict_copies``.
 _COPY = re.compile(
     r"(?:\s*\(\d{1,2}\)|[\s_-]+(?:copy|kopie|copie|copia)(?:\s*\(?\d{1,2}\)?)?"
     r"|\s*\((?:(?:another|\d{1,2}(?:st|nd|rd|th|\.))\s+)?(?:copy|kopie|copie|copia)(?:\s+\d{1,2})?\)"
-    r"|\s*\((?:.*conflicted copy.*|saved meanwhile.*)\)|[\s_-]+conflicted copy\b.*|\.sync-conflict-[\w-]+)\Z"
+    r"|[\s_-]+conflicted copy\b.*)\Z"
 )
 _COPY_OF = re.compile(r"\A(?:copy|kopie|copie|copia) (?:of|von|de|di)\s+")
 _NUMBER = re.compile(r"[\s_-]+\d\Z")

@@ -18,6 +18,7 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Link, ParsedNote
 from vaultwire.markdown.properties import property_type
 from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.disk.conflict_copies import conflict_copies
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, is_canvas, is_note, stem
@@ -347,8 +348,9 @@ class Suggestions:
     @cached_property
     def _names(self) -> Names[VaultPath]:
         paths: dict[str, list[VaultPath]] = {}
+        copies = {copy.path for copy in conflict_copies(self._index.paths(self._progress)) if copy.has_original}
         for name, path in asking(self._progress, self._index.names_and_aliases(self._progress)):
-            if letters := letters_of(name):
+            if path not in copies and (letters := letters_of(name)):
                 paths.setdefault(letters, []).append(path)
         return Names(paths)
 

@@ -41,6 +41,8 @@ BROKEN_CANVAS = _kind("broken-canvas", is_error=True)
 BROKEN_BASE = _kind("broken-base", is_error=True)
 BASE_PROBLEM = _kind("base-problem")
 EMPTY_VIEW = _kind("empty-view")
+CONFLICT_COPY = _kind("conflict-copy")
+CONFLICT_MARKS = _kind("conflict-marks", is_error=True)
 NOT_CHECKED = _kind("not-looked-into")
 UNREADABLE = _kind("unreadable", is_error=True)
 
@@ -129,3 +131,10 @@ def _duplicates(parsed: ParsedNote) -> Iterator[Finding]:
             message = f"block id ^{block.name} is on line {first[key]} too; links lead there"
             yield Finding(DUPLICATE_BLOCK, message, block.line)
         first.setdefault(key, block.line)
+
+
+@note_check
+def _conflict_marks(parsed: ParsedNote) -> Iterator[Finding]:
+    for line in parsed.conflicts:
+        message = "a conflict that Git left in the note: two versions between <<<<<<< and >>>>>>>"
+        yield Finding(CONFLICT_MARKS, message, line)

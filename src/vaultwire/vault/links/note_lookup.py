@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from vaultwire.markdown.inline import is_wikilink, linkpath_written, parse_linktext, split_display, unbracketed
 from vaultwire.markdown.parsed_note import Link
+from vaultwire.vault.disk.conflict_copies import conflict_copies
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import (
     CANVAS_SUFFIX,
@@ -54,9 +55,8 @@ def locate(files: Files, index: Index, name: str, progress: Progress) -> VaultPa
             if files.is_folder(folder):
                 raise is_a_folder(folder)
         # Looking through the folders takes ten times as long.
-        raise _no_such_note(
-            name, filter(is_note, index.paths(progress)) if is_indexed else (note.path for note in files.walk())
-        )
+        paths = index.paths(progress) if is_indexed else (note.path for note in files.walk())
+        raise _no_such_note(name, filter(is_note, files.with_pending_paths(paths)))
     return path
 
 
@@ -76,7 +76,7 @@ def locate_file(files: Files, index: Index, name: str, progress: Progress) -> Va
         path, exists = files.spell(_to_path(text))
         if exists:
             return path
-        alike = _attachment_alike(index, name, text, progress)
+        alike = _attachment_alike(files, index, name, text, progress)
         if alike is not None:
             return alike
     return locate(files, index, name, progress)
@@ -96,17 +96,17 @@ def find_attachment(files: Files, index: Index, name: str, progress: Progress) -
             return path
     for text in texts:
         if is_media(text) or find(files, index, name, progress) is None:
-            alike = _attachment_alike(index, name, text, progress)
+            alike = _attachment_alike(files, index, name, text, progress)
             if alike is not None:
                 return alike
     return None
 
 
-def _attachment_alike(index: Index, name: str, text: str, progress: Progress) -> VaultPath | None:
+def _attachment_alike(files: Files, index: Index, name: str, text: str, progress: Progress) -> VaultPath | None:
     """Return the one attachment whose path ends so, None if there is none."""
     key = fold(_to_path(text))
     named = index.named({key.rpartition("/")[2]}, progress)
-    paths = index.paths(progress) if named is None else named
+    paths = files.with_pending_paths(index.paths(progress) if named is None else named)
     alike = [path for path in paths if fold(path).endswith("/" + key) and not is_note(path)]
     if len(alike) > 1:
         raise _ambiguous(name, alike, "files")
@@ -244,8 +244,7 @@ def _look_for(files: Files, index: Index, name: str, progress: Progress) -> tupl
     is_indexed = named is not None
     if named is None:  # a lookup by name does not wait for the index of a large vault
         named = [note.path for note in files.walk()]
-    if pending := files.pending:  # neither the index nor the disk has what waits
-        named = [path for path in dict.fromkeys([*named, *filter(is_note, pending)]) if files.look_at(path)]
+    named = [*filter(is_note, files.with_pending_paths(named))]  # neither the index nor the disk has what waits
     try:
         return resolve_name(name, named), is_indexed
     except VaultError as error:
@@ -260,6 +259,9 @@ def _no_such_note(name: str, paths: Iterable[VaultPath]) -> VaultError:
     Names that contain it come first, or of which it contains a good part. If there are none, those with typing errors.
     """
     key = fold(stem(parse_linktext(name).linkpath or name))
+    paths = list(paths)
+    copies = {copy.path for copy in conflict_copies(paths) if copy.has_original}
+    paths = [path for path in paths if path not in copies]
     spelt = [(fold(path).removesuffix(NOTE_SUFFIX), path) for path in paths] if key else []
     names = [(other.rpartition("/")[2], path) for other, path in spelt]
     alike = [path for other, path in names if key in other or _is_part(other, key)]
@@ -294,9 +296,15 @@ def _ambiguous(name: str, candidates: list[VaultPath], kind: str) -> VaultError:
 # The links out of one note and the links to it, as a caller gets them. Where a link leads is decided by the index.
 
 
-def outgoing_links(index: Index, path: VaultPath, links: list[Link], progress: Progress) -> list[OutgoingLink]:
+def outgoing_links(
+    files: Files, index: Index, path: VaultPath, links: list[Link], progress: Progress
+) -> list[OutgoingLink]:
     """Return the links of one note, each with the file it leads to."""
-    targets = index.resolver(progress)(path, links)
+    if files.pending:
+        resolver = LinkResolver(files.with_pending_paths(index.paths(progress)))
+        targets = [resolver.resolve(path, linkpath_of(link.linktext)) for link in links]
+    else:
+        targets = index.resolver(progress)(path, links)
     return [
         OutgoingLink(link.linktext, link.display, link.line, link.is_embed, target)
         for link, target in zip(links, targets, strict=True)

@@ -159,6 +159,12 @@ def _source(files: Files, source: VaultPath) -> tuple[VaultPath, bool]:
     if exists:
         return found, False
     if files.is_folder(found):
+        if (held := files.pending.get(found)) is not None:
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"The folder {found!r} waits as proposal {held.proposal}; it can be moved again once the person has decided.",
+                path=found,
+            )
         return found, True
     raise (
         not_found(source, [])

@@ -96,7 +96,7 @@ class Matcher:
             self._prepare(part)
         folded = fold_case(query.text)
         self._has_diacritics = strip_diacritics(folded) != folded
-        self._ranked = list(_ranked_leaves(query.expression, ""))
+        self._ranked = list(ranked_leaves(query.expression, ""))
         self.gives_scores: Final = bool(query.asked)
         self._asks_for_pieces = _has_pieces(query.expression)
         self.asks_for_tasks: Final = _has_pieces(query.expression, "task")
@@ -271,7 +271,7 @@ class Matcher:
         elif isinstance(part, Within) and part.operator not in ("file", "path", "tag"):
             for piece in self._matching_pieces(part, note, UNACCENTED):
                 inside: dict[int, int] = {}
-                for leaf, _ in _ranked_leaves(part.part, ""):
+                for leaf, _ in ranked_leaves(part.part, ""):
                     add_lines(piece.first, self._columns(leaf, piece.text), inside)
                 add_lines(0, inside or {piece.first: 0}, lines)
 
@@ -365,16 +365,16 @@ def _parts(part: Expression) -> Iterable[Expression]:
     return ()
 
 
-def _ranked_leaves(part: Expression, operator: str) -> Iterator[tuple[Leaf, str]]:
+def ranked_leaves(part: Expression, operator: str) -> Iterator[tuple[Leaf, str]]:
     """Yield the leaves that are looked for in a note's name, text or tags, each with its operator; none below a "not"."""
     if isinstance(part, (Text, Pattern)):
         yield part, operator
     elif isinstance(part, Within):
         if part.operator in ("file", "tag", "content"):
-            yield from _ranked_leaves(part.part, part.operator)
+            yield from ranked_leaves(part.part, part.operator)
     elif isinstance(part, (And, Or)):
         for inner in part.parts:
-            yield from _ranked_leaves(inner, operator)
+            yield from ranked_leaves(inner, operator)
 
 
 def _has_lines(part: Expression) -> bool:

@@ -1,0 +1,391 @@
+"""Searches the text of attachments, and keeps up with the files: PDFs (with the extra "pdf"), and what is plain text.
+
+A thread of the server reads the files that have changed, once the index of the notes has all of them. It reads one file at a
+time, PDFs in a process of their own. Searches use what has been read so far, and say what has not. Only files that a run may
+see, and that the vault's own rules do not exclude, are read; a file that has changed since is not found until it is read again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from typing import NamedTuple
+
+from vaultwire.vault.attachment_texts.reading import attachment_pages, has_pdf_reader
+from vaultwire.vault.attachment_texts.store import ReadFile, StoredPage, TextStore, compared
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import kind_of
+from vaultwire.vault.disk.process_lock import ProcessLock
+from vaultwire.vault.errors import Stopped, VaultError
+from vaultwire.vault.index.freshness import OnChange, UntilClosed
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.search.matching import Matcher, ranked_leaves, required_text
+from vaultwire.vault.search.note_parts import snippets
+from vaultwire.vault.search.query import And, Expression, Not, Or, Property, Query, Within
+from vaultwire.vault.search.questions import question_in, sought
+from vaultwire.vault.search.terms import Pattern, Text, rarity
+from vaultwire.vault.value_types import Line, NoteStat, Progress, VaultPath
+
+# Larger text files are mostly data of programs.
+_MOST_TEXT_BYTES = 5_000_000
+# While the notes are indexed for the first time, it waits so long between two looks.
+_WAIT_SECONDS = 1.0
+_LOCK_SECONDS = 1.0
+# So many pages are ranked, those of the files with the rarest words first; and so many lines shown of each file.
+_RANKED_PAGES = 200
+_LINES, _PAGES_NAMED = 2, 5
+# A word counts more if a page has it more often, up to a bound; in the file's name it counts as much as all over a page.
+_FREQUENCY, _NAME = 1.5, 1.5
+# Of a question's words a file must have so much, by weight.
+_LEAST_OF_QUESTION = 0.5
+_SCALE = 10.0
+# What only notes have.
+_OF_NOTES = ("tag", "task", "task-todo", "task-done", "block", "section")
+
+
+class AttachmentHit(NamedTuple):
+    """An attachment that a search found: its best page with the best lines, by their numbers in the whole text.
+
+    ``page`` is 0 for a file without pages, and if only the name matches. ``more_pages``: the first others that match.
+    """
+
+    path: VaultPath
+    kind: str
+    score: float
+    page: int
+    pages: int
+    more_pages: list[int]
+    lines: list[Line]
+    missing: tuple[str, ...]
+
+
+class FoundAttachments(NamedTuple):
+    """The best of the attachments that match, the number of all, and how many are not read yet."""
+
+    hits: list[AttachmentHit]
+    total: int
+    unread: int
+
+
+class ReadingReport(NamedTuple):
+    """How much has been read: files with text, their pages, what could not be read; files that wait; bytes on the disk.
+
+    ``needs_reader``: PDFs for which the library is missing.
+    """
+
+    files: int
+    pages: int
+    problems: list[tuple[VaultPath, str]]
+    unread: int
+    needs_reader: int
+    size: int
+
+
+class _Term(NamedTuple):
+    """What one word or phrase of a query is found by, and the file's pages that have it."""
+
+    text: str
+    forms: tuple[str, ...]
+    holders: dict[int, set[int]]
+    weight: float
+
+
+class _OnlyNotesError(Exception):
+    """The query asks for what only notes have."""
+
+
+class AttachmentTexts:
+    """The texts of one vault's attachments."""
+
+    def __init__(self, files: Files, index: Index, folder: str | None, most_bytes: int) -> None:
+        """``folder``: where the index is kept; None for memory. Larger files than ``most_bytes`` are not read."""
+        self._files = files
+        self._index = index
+        self._most_bytes = most_bytes
+        self._store = TextStore(None if folder is None else f"{folder}/attachments.sqlite3")
+        self._lock = None if folder is None else ProcessLock(
+            f"{folder}/attachments.lock", "another process is reading attachments", poll_seconds=_LOCK_SECONDS
+        )  # fmt: skip
+        self._closing = threading.Event()
+        self._news = threading.Event()
+
+    # ------------------------------------------------------------------ reading
+
+    def run_beside(self, watch: Callable[[OnChange], None], on_change: OnChange | None) -> None:
+        """Run the watch loop of the index, and read attachments on a thread of its own as long as it runs."""
+
+        def changed(paths: Collection[str], folders: Collection[str]) -> None:
+            self._news.set()
+            if on_change is not None:
+                on_change(paths, folders)
+
+        reader = threading.Thread(target=self._run, name="attachments")
+        reader.start()
+        try:
+            watch(changed)
+        finally:
+            self.close()
+            reader.join()
+            self._store.close()
+
+    def close(self) -> None:
+        """End the reading. Safe from any thread."""
+        self._closing.set()
+        self._news.set()
+
+    def _run(self) -> None:
+        progress = UntilClosed(self._closing)
+        with suppress(Stopped):
+            while not self._closing.is_set():
+                self._news.wait()
+                while self._index.building() and not self._closing.wait(_WAIT_SECONDS):
+                    pass
+                self._news.clear()
+                # The next change is another attempt: the vault is gone for now, or the disk is full.
+                with suppress(VaultError, sqlite3.Error, OSError):
+                    self.read_changed(progress)
+
+    def read_changed(self, progress: Progress) -> None:
+        """Read the files that have changed since they were read, the latest first, and forget those that are gone."""
+        if self._lock is None:
+            self._read_changed(progress)
+        else:
+            with self._lock.held(progress):
+                self._read_changed(progress)
+
+    def _read_changed(self, progress: Progress) -> None:
+        stats = self._readable(progress)
+        known = self._store.files()
+        self._store.remove([path for path in known if path not in stats])
+        changed = [stat for stat in stats.values() if not _is_of(known.get(stat.path), stat)]
+        for stat in sorted(changed, key=lambda each: -each.modified_ns):
+            progress.check()
+            if self._files.is_dataless(stat.path):
+                continue  # reading it would fetch it from a cloud
+            try:
+                file = self._files.read(stat.path, self._most(stat.path))
+                read = attachment_pages(stat.path, file.data, progress)
+                stat = NoteStat(stat.path, len(file.data), file.modified_ns, file.stamp)  # noqa: PLW2901 - as it was read
+                problem = "; ".join(read.problems) if read else ""
+            except VaultError as error:
+                read, problem = None, str(error)
+            self._store.put(stat, read, problem)
+
+    def _most(self, path: VaultPath) -> int:
+        return self._most_bytes if kind_of(path) == "pdf" else min(self._most_bytes, _MOST_TEXT_BYTES)
+
+    def _readable(self, progress: Progress, folder: VaultPath | None = None) -> dict[VaultPath, NoteStat]:
+        """Return the attachments that may have text and can be read here."""
+        kinds = ("pdf", "other") if has_pdf_reader() else ("other",)
+        return {
+            stat.path: stat
+            for stat in self._index.attachments(folder, progress)
+            if kind_of(stat.path) in kinds and (kind_of(stat.path) == "pdf" or stat.size <= _MOST_TEXT_BYTES)
+        }
+
+    def report(self, progress: Progress) -> ReadingReport:
+        """Return how much has been read. Raises sqlite3.Error."""
+        stats = self._readable(progress)
+        current = self._current(stats)
+        texts = [file for file in current if file.pages]
+        problems = sorted((file.stat.path, file.problem) for file in current if file.problem)
+        pdfs = [each for each in self._index.attachments(None, progress) if kind_of(each.path) == "pdf"]
+        return ReadingReport(
+            len(texts),
+            sum(file.pages for file in texts),
+            problems,
+            len(stats) - len(current),
+            0 if has_pdf_reader() else len(pdfs),
+            self._store.size(),
+        )
+
+    def _current(self, stats: dict[VaultPath, NoteStat]) -> list[ReadFile]:
+        """Return the files that were read, and have not changed since."""
+        return [file for path, file in self._store.files().items() if path in stats and _is_of(file, stats[path])]
+
+    # ------------------------------------------------------------------ searching
+
+    def search(self, query: Query, folder: VaultPath | None, limit: int, progress: Progress) -> FoundAttachments:
+        """Return the attachments that match a query of Obsidian's syntax, or have most of what a question asks for.
+
+        All words of a query must be in the file or its path. Operators that ask for what only notes have find none.
+        """
+        stats = self._readable(progress, folder)
+        if not stats:
+            return FoundAttachments([], 0, 0)
+        try:
+            current = self._current(stats)
+            unread = len(stats) - len(current)
+            search = _Search(self._store, {file.id: file for file in current if file.pages}, progress)
+            ranked = search.ranked(query)
+        except (_OnlyNotesError, sqlite3.Error):
+            return FoundAttachments([], 0, 0)
+        # As it is now: the index may not know yet that a file has changed, or may not be seen any more.
+        hits = [hit for hit in ranked[: 2 * limit] if self._files.look_at(hit.path) == stats[hit.path]]
+        return FoundAttachments(hits[:limit], len(ranked) - (len(ranked[: 2 * limit]) - len(hits)), unread)
+
+
+def _is_of(file: ReadFile | None, stat: NoteStat) -> bool:
+    return file is not None and file.stat == stat
+
+
+class _Search:
+    """One search in the files that are read."""
+
+    def __init__(self, store: TextStore, files: dict[int, ReadFile], progress: Progress) -> None:
+        self._store = store
+        self._files = files
+        self._progress = progress
+
+    def ranked(self, query: Query) -> list[AttachmentHit]:
+        """Return all files that match, best first."""
+        question = question_in(query)
+        asked: list[tuple[str, tuple[str, ...], float]]
+        if question is None:
+            files = self._files_with(query.expression)
+            asked = [
+                (leaf.text, (compared(leaf.text),), 1.0)
+                for leaf, _ in ranked_leaves(query.expression, "")
+                if isinstance(leaf, Text)
+            ]
+        else:
+            files = self._files_with(And(question.conditions))
+            asked = [(word.text, tuple(_forms(sought(word))), word.weight) for word in question.words]
+        terms = [self._term(*each) for each in dict.fromkeys(asked)]
+        if question is not None:
+            total = sum(term.weight for term in terms)
+            files = {file for file in files if total and self._weight(terms, file) >= total * _LEAST_OF_QUESTION}
+        names = {file: compared(self._files[file].stat.path.rpartition("/")[2]) for file in files}
+        places = sorted(
+            ((file, number) for file in files for number in self._numbers(terms, file)),
+            key=lambda place: (
+                -self._weight(terms, place[0]),
+                -self._weight(terms, *place),
+                self._files[place[0]].stat.path,
+                place[1],
+            ),
+        )
+        best: dict[int, AttachmentHit] = {}
+        for page in self._store.pages(places[:_RANKED_PAGES]):
+            self._progress.check()
+            score = page_score(
+                [(term.forms, term.weight) for term in terms], page.text if page.number else "", names[page.file]
+            )
+            if page.file not in best or score > best[page.file].score:
+                best[page.file] = self._hit(page, score, terms)
+        return sorted(best.values(), key=lambda hit: (-hit.score, hit.path)) + [
+            self._hit(StoredPage(file, 0, "", "", 0), 0.0, terms)
+            for file in sorted(files - best.keys(), key=lambda each: self._files[each].stat.path)
+        ]
+
+    def _term(self, text: str, forms: tuple[str, ...], factor: float) -> _Term:
+        holders: dict[int, set[int]] = {}
+        for form in filter(None, forms):
+            for file, numbers in self._store.holders(form).items():
+                if file in self._files:
+                    holders.setdefault(file, set()).update(numbers)
+        return _Term(text, forms, holders, factor * rarity(len(holders), len(self._files)))
+
+    def _weight(self, terms: Iterable[_Term], file: int, number: int | None = None) -> float:
+        return sum(
+            term.weight for term in terms if file in term.holders and (number is None or number in term.holders[file])
+        )
+
+    def _numbers(self, terms: Iterable[_Term], file: int) -> set[int]:
+        return set[int]().union(*(term.holders.get(file, ()) for term in terms)) or {0}
+
+    def _hit(self, page: StoredPage, score: float, terms: list[_Term]) -> AttachmentHit:
+        file = self._files[page.file]
+        numbers = self._numbers(terms, page.file) - {0}
+        is_paged = kind_of(file.stat.path) == "pdf"
+        return AttachmentHit(
+            file.stat.path,
+            "pdf" if is_paged else "text",
+            score,
+            page.number if is_paged else 0,
+            file.pages if is_paged else 0,
+            sorted(numbers - {page.number})[:_PAGES_NAMED] if is_paged else [],
+            _lines(page, terms) if page.number else [],
+            tuple(term.text for term in terms if page.file not in term.holders),
+        )
+
+    # ------------------------------------------------------------------ which files match
+
+    def _files_with(self, part: Expression) -> set[int]:
+        """Return the files of which the expression is true. Raises _OnlyNotesError."""
+        self._progress.check()
+        if isinstance(part, And):
+            files = {*self._files}
+            for inner in part.parts:
+                files &= self._files_with(inner)
+            return files
+        if isinstance(part, Or):
+            return set[int]().union(*map(self._files_with, part.parts))
+        if isinstance(part, Not):
+            return self._files.keys() - self._files_with(part.part)
+        if isinstance(part, Property) or (isinstance(part, Within) and part.operator in _OF_NOTES):
+            raise _OnlyNotesError
+        if isinstance(part, Within) and part.operator in ("file", "path"):
+            matcher = Matcher(Query("", part))
+            return {file for file, read in self._files.items() if matcher.match(read.stat.path, "")}
+        if isinstance(part, Text) and not (part.full_words or part.match_case) and (text := compared(part.text)):
+            return self._store.holders(text).keys() & self._files.keys()
+        return self._verified(part)
+
+    def _verified(self, part: Expression) -> set[int]:
+        """Return the files with a page that matches, by looking at the pages that may."""
+        matcher = Matcher(Query("", part))
+        in_names = isinstance(part, (Text, Pattern))
+        required = required_text(part.part if isinstance(part, Within) else part)
+        holders = self._store.holders(compared(required.text)) if required else None
+        files: set[int] = set()
+        for file, read in self._files.items():
+            numbers = range(read.pages + 1) if holders is None else holders.get(file, ())
+            for page in self._store.pages((file, number) for number in numbers):
+                self._progress.check()
+                # A phrase may go on in the next line of a page.
+                flat = isinstance(part, Text)
+                text = " ".join(page.written.split()) if flat else page.written
+                if (page.number or in_names) and matcher.match(
+                    "", text if page.number else read.stat.path.rpartition("/")[2]
+                ):
+                    files.add(file)
+                    break
+        return files
+
+
+def page_score(terms: Iterable[tuple[tuple[str, ...], float]], text: str, name: str) -> float:
+    """Return how well a page answers: for each term its weight, more if it is there more often, and more in the name."""
+    score = 0.0
+    for forms, weight in terms:
+        often = max((text.count(form) for form in forms if form), default=0)
+        named = any(form in name for form in forms if form)
+        score += weight * (often / (often + _FREQUENCY) + _NAME * named)
+    return _SCALE * score
+
+
+def _forms(part: Expression) -> list[str]:
+    """Return the texts that one of a question's words is found by."""
+    if isinstance(part, Or):
+        return [form for inner in part.parts for form in _forms(inner)]
+    return [compared(part.text)] if isinstance(part, Text) else []
+
+
+def _lines(page: StoredPage, terms: list[_Term]) -> list[Line]:
+    """Return the best lines of a page, by their numbers in the whole text."""
+    says: dict[int, float] = {}
+    columns: dict[int, int] = {}
+    for number, line in enumerate(page.written.split("\n"), 1):
+        plain = compared(line)
+        for term in terms:
+            # Of a phrase that goes on in the next line the first word.
+            places = [plain.find(form) for form in term.forms if form]
+            found = [place for place in places if place >= 0]
+            if found:
+                says[number] = says.get(number, 0.0) + term.weight
+                columns[number] = min(columns.get(number, found[0]), *found)
+    ranked = sorted(says, key=lambda number: (-says[number], number))[:_LINES]
+    lines = snippets({number: columns[number] for number in ranked}, page.written)
+    return [line._replace(number=line.number + page.first_line - 1) for line in lines]
