@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from support.calls import call, refusal
+from support.command_line import run_command
 from support.static_model import GROUPS, write_model
 from support.vaults import write_vault
 from vaultwire.app.engine import load_policy, open_vault
@@ -323,6 +325,28 @@ def test_a_note_that_becomes_hidden_is_gone_at_once_and_its_vectors_with_the_nex
         assert isinstance(vault.meaning, Finding)
         assert vault.meaning._embedding._store is not None
         assert "Ride.md" not in vault.meaning._embedding._store.known()
+
+
+def test_the_overview_says_how_many_notes_can_be_found(vault: Vault) -> None:
+    before = call(vault, "vault_overview", what="stats")
+    assert before.data["stats"]["by_meaning"] == {"embedded": 0, "notes": 4}
+    embed(vault)
+    after = call(vault, "vault_overview", what="stats")
+    assert after.data["stats"]["by_meaning"] == {"embedded": 4, "notes": 4}
+    assert "4 of 4 notes can be found by meaning" in after.texts[0]
+
+
+def test_a_command_finds_by_meaning(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write_vault(tmp_path / "vault", VAULT)
+    monkeypatch.setenv("VAULTWIRE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("VAULTWIRE_MEANING", model)
+    done = run_command("search", "bread", "--meaning", "-n", "1", "--json", "--vault", str(root))
+    assert done.returncode == 0, done.stderr
+    assert [note["path"] for note in json.loads(done.stdout)["notes"]] == ["Cooking.md"]
+    monkeypatch.delenv("VAULTWIRE_MEANING")
+    refused = run_command("search", "bread", "--meaning", "--vault", str(root))
+    assert refused.returncode != 0
+    assert "VAULTWIRE_MEANING" in refused.stderr
 
 
 # ---------------------------------------------------------------------- ranks together

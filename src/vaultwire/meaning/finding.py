@@ -173,9 +173,6 @@ def _words(query: Query) -> Sequence[Word | Text]:
 
 # Reciprocal rank fusion: a note counts 1 / (K + rank) for each order that it is in. A small K lets the first ranks decide.
 _K = 20
-# How the weight of the words falls with the share of them that the vault does not know. In another language it knows
-# names at most, and notes that have one of them by chance would come first.
-_FALL = 2.0
 
 
 def fused(near: Sequence[MeaningHit], words: Sequence[str], hits: Sequence[Hit], absent: Collection[str]) -> list[Hit]:
@@ -184,7 +181,8 @@ def fused(near: Sequence[MeaningHit], words: Sequence[str], hits: Sequence[Hit],
     ``words``: those that were looked for; ``absent``: those of them that are in no note. The scores are new: a thousand times
     what the ranks count together.
     """
-    weight = (1 - len({*absent} & {*words}) / len(words)) ** _FALL if words else 0.0
+    # Of a question in another language the vault knows names at most, and notes that have one by chance would come first.
+    weight = 1 - len({*absent} & {*words}) / len(words) if words else 0.0
     scores: dict[VaultPath, float] = {}
     by_path = {each.path: Hit(each.path, 0.0, 0, each.lines) for each in reversed(near)}
     by_path |= {hit.path: hit for hit in hits}

