@@ -121,7 +121,7 @@ browser: $(VENV)/.developing
 # VAULTWIRE_PICTURES=FOLDER keeps screenshots.
 plugin: $(VENV)/.developing $(VENV)/plugin/.installed
 	VAULTWIRE_PLUGIN_MODULES=$(CURDIR)/$(VENV)/plugin/node_modules $(BIN)/python -m pytest -m "browser or npm" $(PARALLEL) \
-		tests/plugin tests/desk $(ARGS)
+		tests/plugin tests/desk tests/remote $(ARGS)
 
 # The plugin's main.js, from packaging/obsidian-plugin/src. It is kept in git: the wheel is built without npm.
 plugin-js: $(VENV)/plugin/.installed
@@ -203,7 +203,7 @@ workflows: $(VENV)/workflows/.installed
 	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.github-issue-forms \
 		$(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
-	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.compose-spec packaging/container/compose.yaml
+	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.compose-spec packaging/container/compose*.yaml
 	$(VENV)/workflows/bin/zizmor --offline --quiet .github
 
 $(VENV)/workflows/.installed: $(VENV)/bin/python requirements/workflows.txt

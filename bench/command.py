@@ -19,6 +19,7 @@ from bench import (
     known_answers,
     peers_command,
     questions,
+    remote_command,
 )
 from bench.client import compile_sources
 from bench.engine_command import say
@@ -50,6 +51,7 @@ def main() -> int:
         "agents": lambda: agents_command.run(path),
         "desk": lambda: desk_command.run(path),
         "bases": lambda: bases_command.run(path),
+        "remote": lambda: remote_command.run(path),
         "peers": lambda: peers_command.run(options.runs, path),
         "stdio": lambda: _run(options.starts, options.runs, path),
     }
@@ -68,7 +70,7 @@ def _part(options: argparse.Namespace) -> str:
     return next(
         (
             part
-            for part in ("engine", "questions", "http", "agents", "desk", "bases", "peers")
+            for part in ("engine", "questions", "http", "agents", "desk", "bases", "remote", "peers")
             if getattr(options, part)
         ),
         "stdio",
@@ -109,6 +111,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--http", action="store_true", help="measure HTTP instead")
     parser.add_argument("--desk", action="store_true", help="measure the desk at 10,000 changes on record instead")
     parser.add_argument("--bases", action="store_true", help="measure queries of bases over 10,000 notes instead")
+    parser.add_argument(
+        "--remote", action="store_true", help="measure sign-in: a token beside a key, and the start, instead"
+    )
     parser.add_argument(
         "--agents", action="store_true", help="count the calls and tokens that requests of people take, instead"
     )

@@ -48,8 +48,14 @@ def _as_written(word: str) -> Query:
     return Query(f"match-case:{word}", ("-F", "-e", word), lambda note: word in note.text or word in note.name)
 
 
+# What they mean in JavaScript, as in Obsidian: for Python they are about the letters of all languages.
+_ASCII = {"w": "[A-Za-z0-9_]", "d": "[0-9]"}
+_ASCII["b"] = "(?:(?<={w})(?!{w})|(?<!{w})(?={w}))".format_map(_ASCII)
+
+
 def _regex(pattern: str) -> Query:
-    found = re.compile(pattern, re.IGNORECASE | re.MULTILINE).search
+    meant = re.sub(r"\\([bdw])", lambda escape: _ASCII[escape[1]], pattern)
+    found = re.compile(meant, re.IGNORECASE | re.MULTILINE).search
     return Query(f"/{pattern}/", ("-i", "-e", pattern), lambda note: bool(found(note.text) or found(note.name)))
 
 

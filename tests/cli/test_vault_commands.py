@@ -652,3 +652,17 @@ def test_tools_are_named_as_commands() -> None:
     assert for_person('Undo: undo_changes {"changes":[12]}') == "Undo: vaultwire undo 12"
     assert for_person("list_notes and search_notes show it") == "vaultwire call list_notes and vaultwire search show it"
     assert for_person("undo_changes, list_tasks, read_notes") == "vaultwire undo, vaultwire tasks, vaultwire read"
+
+
+# ---------------------------------------------------------------------- dataview
+
+
+def test_a_query_of_dataview_is_printed(run: Run, vault: Path) -> None:
+    (vault / "Book.md").write_text("rating:: 4\n- [ ] read it\n")
+    query = "TABLE rating WHERE rating"
+    assert run("dataview", query).lines == ["TABLE: 1 row:", "| File | rating |", "|---|---|", "| Book.md | 4 |"]
+    assert run("dataview", query, "--format", "csv").lines == ["File,rating", "Book,4"]
+    assert run("dataview", "TASK WHERE contains(text, this.file.name)", "--this", "Book").code == 1
+    assert run("dataview", 'TASK FROM "Book"', "--json").data["rows"][0]["line"] == 2
+    assert run("dataview", "LIST WHERE rating * true").code == 1
+    assert run("dataview", "LISST").code == 2

@@ -9,12 +9,21 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from support.serving import Serving
+from support.sign_in import PASSWORD, Connecting
+from support.vaults import write_vault
+from vaultwire.remote import people
+from vaultwire.remote.store import Store
 
 HERE = Path(__file__).parent
 
@@ -36,6 +45,7 @@ STDIO = (
     Run(("--requirements", "2025-11-25"), 33),  # 30 scored
     Run(("--requirements", "2026-07-28"), 39),  # 36 of 37 scored
 )
+AUTHORIZATION_CHECKS = 3
 EXTENSIONS = re.compile(r"(tasks|sep-2640)-")
 # Checks that stdio cannot meet: a connection may speak both eras, so ``initialize`` is always a method of it; and nothing
 # but HTTP has headers that repeat a tool's arguments.
@@ -51,7 +61,55 @@ def main(node: str, suite: str) -> int:
     """Run all, print the scores, and return how many runs were not what they must be."""
     command = [node, suite, "server", "--url"]
     over_http = _bad_runs("http", "server.py", HTTP, command, re.compile("(?!)"))
-    return over_http + _bad_runs("stdio", "stdio_front.py", STDIO, command, NOT_OF_STDIO)
+    over_stdio = _bad_runs("stdio", "stdio_front.py", STDIO, command, NOT_OF_STDIO)
+    return over_http + over_stdio + (not _signs_in([node, suite, "authorization"]))
+
+
+def _signs_in(command: list[str]) -> bool:
+    """Run the scenarios for authorization servers against ``serve --public-url``; a person allows what the suite asks for.
+
+    Its scenarios for clients that sign in (``auth/``) are not for us: vaultwire is no such client.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        vault = write_vault(root / "vault", "=== Note.md\nText.\n")
+        store = Store(str(root / "state" / "sign-in"))
+        people.add(store, "Ana", PASSWORD)
+        store.close()
+        own, waiting = _free_ports()
+        options = ("--port", str(own), "--public-url", f"http://127.0.0.1:{own}")
+        with Serving(vault, *options, VAULTWIRE_STATE=str(root / "state")) as server:
+            client = Connecting(server, f"http://127.0.0.1:{waiting}/callback", server.url)
+            assert client.register().status == 201
+            asked = ("--url", server.url, "--client-id", client.client_id, "--resource", f"{server.url}/mcp")
+            suite = subprocess.Popen([*command, *asked, "-p", str(waiting)], stdout=subprocess.PIPE, text=True)
+            assert suite.stdout is not None
+            lines: list[str] = []
+            for line in suite.stdout:
+                lines.append(line)
+                if line.startswith(f"{server.url}/authorize?"):
+                    _answer_suite(client, line.strip().removeprefix(server.url), waiting)
+    scenarios = _LINE.findall("".join(lines).partition("=== SUMMARY ===")[2])
+    passed = sum(int(number) for sign, _, number, _ in scenarios if sign == "✓")
+    good = suite.wait(_SECONDS) == 0 and passed >= AUTHORIZATION_CHECKS
+    verdict = "ok" if good else f"FAILED: {''.join(lines)[-2000:]}"
+    sys.stdout.write(f"authorization server: {passed} checks passed; {verdict}\n")
+    return good
+
+
+def _answer_suite(client: Connecting, address: str, port: int) -> None:
+    """Sign in, allow it, and go where the browser is sent."""
+    answer = client.allow(address, client.sign_in(address)).headers["location"]
+    with socket.create_connection(("127.0.0.1", port), timeout=_SECONDS) as connection:
+        target = answer.partition(f":{port}")[2]
+        connection.sendall(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode())
+        while connection.recv(4096):
+            pass
+
+
+def _free_ports() -> tuple[int, int]:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        return one.getsockname()[1], other.getsockname()[1]
 
 
 def _bad_runs(door: str, program: str, runs: Sequence[Run], command: list[str], excused: re.Pattern[str]) -> int:

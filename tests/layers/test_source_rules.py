@@ -27,6 +27,7 @@ ONLY = {
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
     # desk/http_endpoint.py: the page of the desk.
     # server/apps/pages.py: the modules of the desk's page, for views inside clients.
+    # skills/skill.py: the skills that come with the program.
     # cli/servers.py: the key to show a server, from a file the person names; the log of a run without a terminal (--log-file).
     # cli/notes.py: the text of an argument, from a file the person names.
     # obsidian/plugin_files.py: the companion plugin, into the settings of the person's Obsidian.
@@ -52,6 +53,7 @@ ONLY = {
         "desk/http_endpoint.py",
         "server/apps/__init__.py",
         "obsidian/known_vaults.py",
+        "skills/skill.py",
         "service.py",
         "cli/demo.py",
         "cli/servers.py",
@@ -102,7 +104,7 @@ ONLY = {
         "obsidian/command.py",
         "vault/attachment_texts/reading.py",
     ),
-    "subprocess.run": ("service.py",),
+    "subprocess.run": ("service.py", "vault/editing/conflicts.py"),
     # service.py: between two questions to a service that starts.
     "time.sleep": ("service.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),
 }

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vaultwire.markdown.diffs import Conflict, Difference, differences, lines_of, revert, unified
+from vaultwire.markdown.diffs import Difference, differences, lines_of, unified
 from vaultwire.markdown.edits import AmbiguousPlaceError, DiffError, NoPlaceError, apply_diff, to_plain
 from vaultwire.markdown.parsed_note import Span
+from vaultwire.markdown.three_way import Conflict, revert
 
 HEAD = "--- a/n.md\n+++ b/n.md\n"
 NO_END = "\\ No newline at end of file\n"

@@ -327,6 +327,12 @@ def test_a_note_that_becomes_hidden_is_gone_at_once_and_its_vectors_with_the_nex
         assert "Ride.md" not in vault.meaning._embedding._store.known()
 
 
+def test_why_a_note_is_found_names_its_place_by_meaning(vault: Vault) -> None:
+    embed(vault)
+    explained = call(vault, "search_notes", query="bread", explain="Cooking").data["explained"]
+    assert explained["note"]["reasons"][0].startswith("by meaning it is number 1, 9")
+
+
 def test_the_overview_says_how_many_notes_can_be_found(vault: Vault) -> None:
     before = call(vault, "vault_overview", what="stats")
     assert before.data["stats"]["by_meaning"] == {"embedded": 0, "notes": 4}

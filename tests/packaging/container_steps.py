@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from dockerfile_parse import DockerfileParser
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = ROOT / "packaging" / "container" / "Dockerfile"
+COMPOSE_PUBLIC = DOCKERFILE.with_name("compose.public.yaml")
 # The folders of the image that the steps name. Here they are below a scratch folder.
 IN_IMAGE = re.compile(r"(?<![\w/.:])/(source|wheels|opt/vaultwire|vault|state|cache)\b")
 PATIENCE = 60
@@ -123,6 +125,26 @@ def test_the_container_serves_an_empty_vault_with_a_key(image: Image) -> None:
         assert server.wait(PATIENCE) == 0
     assert (image.root / "vault" / "First.md").read_text() == "hello"
     assert subprocess.run(**image.command(*json.loads(health)), capture_output=True, check=False).returncode != 0
+
+
+def test_people_sign_in_to_the_container_at_a_public_address(image: Image) -> None:
+    entry = json.loads(image.last["ENTRYPOINT"])
+    given = {**image.command(*entry, "people", "add", "Ana"), "stdin": None}
+    added = subprocess.run(**given, input="correct horse battery staple\n", text=True, capture_output=True, check=False)
+    assert added.returncode == 0, added.stderr
+    words = yaml.safe_load(COMPOSE_PUBLIC.read_text())["services"]["vaultwire"]["command"]
+    assert words[-1].startswith("https://${VAULTWIRE_NAME")
+    words[-1], port = "https://notes.example.org", str(free_port())
+    words[words.index("3000")] = port
+    with subprocess.Popen(**image.command(*entry, *words), stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline().startswith("vaultwire serves ")
+        place = f"http://127.0.0.1:{port}/.well-known/oauth-authorization-server"
+        request = urllib.request.Request(place, headers={"Host": "notes.example.org"})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            assert json.load(answer)["issuer"] == "https://notes.example.org"
+        server.terminate()
+        assert server.wait(PATIENCE) == 0
 
 
 def call(port: str, body: bytes, headers: dict[str, str]) -> int:

@@ -20,7 +20,7 @@ from support.serving import PATIENCE
 from support.sign_in import PASSWORD, URL, Connecting, InProcess
 from vaultwire.remote import endpoint, people
 from vaultwire.remote.clients import Client, ClientRefused, Clients, host_of
-from vaultwire.remote.endpoint import SignIn
+from vaultwire.remote.endpoint import Offered, SignIn
 from vaultwire.remote.store import Store
 from vaultwire.transports.attachment_download import Downloader
 
@@ -198,7 +198,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def test_a_client_that_does_nothing_with_its_token_is_in_the_log(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint, "UNUSED_SECONDS", 0.0)
     told: queue.Queue[str] = queue.Queue()
-    sign_in = SignIn(store, Clients(b"key"), URL, (), told.put, may_write=True)
+    sign_in = SignIn(store, Clients(b"key"), URL, Offered((), {}, may_write=True), told.put)
     with Loop() as loop:
         Connecting(InProcess(loop, sign_in)).connect()
         steps = [told.get(timeout=PATIENCE) for _ in range(4)]
@@ -211,7 +211,7 @@ def test_a_client_that_does_nothing_with_its_token_is_in_the_log(store: Store, m
 
 def test_a_client_with_a_document_connects_and_stays_connected(documents: Documents, store: Store) -> None:
     told: list[str] = []
-    sign_in = SignIn(store, documents.clients, URL, ("the vault Notes",), told.append, may_write=True)
+    sign_in = SignIn(store, documents.clients, URL, Offered(("the vault Notes",), {}, may_write=True), told.append)
     with Loop() as loop:
         client = Connecting(InProcess(loop, sign_in), REDIRECT)
         client.client_id = ID

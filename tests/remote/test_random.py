@@ -14,7 +14,7 @@ from support.asgi import Loop
 from support.sign_in import PASSWORD, URL, Connecting, InProcess
 from vaultwire.remote import people
 from vaultwire.remote.clients import Clients
-from vaultwire.remote.endpoint import SignIn
+from vaultwire.remote.endpoint import Offered, SignIn
 from vaultwire.remote.store import Store
 
 NAMES = [
@@ -40,7 +40,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connecting]:
     people.add(store, "Ana", PASSWORD)
     clients = Clients(b"key")
     clients._hosts = frozenset()  # no address is asked, whatever the name
-    sign_in = SignIn(store, clients, URL, ("the vault Notes",), lambda _: None, may_write=True)
+    sign_in = SignIn(store, clients, URL, Offered(("the vault Notes",), {}, may_write=True), lambda _: None)
     with Loop() as loop:
         connecting = Connecting(InProcess(loop, sign_in))
         connecting.register()

@@ -94,3 +94,31 @@ def test_the_app_for_another_server_takes_the_options_too(tmp_path: Path, monkey
     app.close()
     with pytest.raises(ConfigError, match="need --public-url"):
         asgi(str(tmp_path / "vault"), connector=True)
+
+
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [
+        ("/mcp/server-card", "application/mcp-server-card+json"),
+        ("/.well-known/mcp/server-card.json", "application/json"),
+    ],
+)
+def test_the_card_says_where_to_connect_and_nothing_of_the_vault(client: Connecting, place: str, kind: str) -> None:
+    card = client.send("GET", place, origin="https://directory.example")
+    assert (card.status, card.headers["content-type"]) == (200, kind)
+    assert card.headers["access-control-allow-origin"] == "*"
+    assert card.headers["cache-control"] == "public, max-age=3600"
+    assert card.json["name"] == "org.example.notes/vaultwire"
+    assert card.json["remotes"] == [{"type": "streamable-http", "url": f"{URL}/mcp"}]
+    assert set(card.json) == {"$schema", "name", "title", "description", "version", "remotes"}
+    assert client.send("GET", place, if_none_match=card.headers["etag"]).status == 304
+    assert client.send("HEAD", place).body == b""
+    assert client.send("POST", place, b"").status == 405
+    assert client.send("GET", f"{place}/more").status in (401, 404)
+
+
+def test_without_a_public_address_there_is_no_card(tmp_path: Path) -> None:
+    vault = write_vault(tmp_path / "vault", "=== Note.md\ntext\n")
+    with Serving(vault, VAULTWIRE_STATE=str(tmp_path / "state")) as server:
+        assert server.request("GET", "/.well-known/mcp/server-card.json").status == 404
+        assert b"streamable-http" not in server.request("GET", "/mcp/server-card").body

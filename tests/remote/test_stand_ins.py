@@ -25,7 +25,7 @@ from support.serving import Serving
 from support.sign_in import URL, Connecting, InProcess, answer_of
 from support.vaults import write_vault
 from vaultwire.remote.clients import KNOWN_HOSTS, Clients
-from vaultwire.remote.endpoint import SignIn
+from vaultwire.remote.endpoint import Offered, SignIn
 from vaultwire.remote.store import Store
 from vaultwire.transports.attachment_download import Downloader
 
@@ -56,9 +56,8 @@ def test_claude_ai_connects_with_its_document(tmp_path: Path, state: Path) -> No
             redirects=0,
         )
         store = Store(str(state / "sign-in"))
-        sign_in = SignIn(
-            store, Clients(b"key", (), downloader), URL, ("The vault Notes",), lambda _: None, may_write=True
-        )
+        offered = Offered(("The vault Notes",), {}, may_write=True)
+        sign_in = SignIn(store, Clients(b"key", (), downloader), URL, offered, lambda _: None)
         with Loop() as loop:
             claude = ClaudeAi(InProcess(loop, sign_in), registers=False)
             claude.connect()
@@ -76,7 +75,12 @@ def test_chatgpt_connects_with_scopes_of_openid_and_gets_a_refresh_token(server:
     assert b"chatgpt.com" in chatgpt.sign_in(chatgpt.asked_for).body
     assert {"search", "fetch"} <= {tool["name"] for tool in chatgpt.list_tools(name="ChatGPT")}
     chatgpt.renew()
-    assert chatgpt.call_tool("fetch", id="Note.md")["text"] == "the secret text\n"
+    note = chatgpt.call_tool("fetch", id="Note.md")
+    assert note["text"] == "the secret text\n"
+    [hit] = chatgpt.call_tool("search", query="secret")["results"]
+    assert hit["url"] == note["url"]
+    assert note["url"].startswith(f"{URL}/n/")
+    assert b"Sign in" in chatgpt.send("GET", note["url"].removeprefix(URL)).body
 
 
 def test_a_program_in_a_browser_reaches_all_that_it_needs(client: Connecting) -> None:

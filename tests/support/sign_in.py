@@ -137,6 +137,11 @@ class Connecting:
             self.cookie = reply.headers["set-cookie"].partition(";")[0]
         return reply
 
+    def submit_all(self, address: str, fields: list[tuple[str, str]]) -> str:
+        """Send the form of consent with fields of which several have the same name; return the code that comes back."""
+        headers = {"content_type": "application/x-www-form-urlencoded", "origin": self.url, "cookie": self.cookie}
+        return answer_of(self.send("POST", address, urlencode(fields).encode(), **headers))["code"]
+
     def sign_in(self, address: str, name: str = "Ana", password: str = PASSWORD) -> Reply:
         return self.submit(address, step="sign-in", name=name, password=password)
 

@@ -63,6 +63,11 @@ class Case(NamedTuple):
     files: list[File]
     rules: dict[str, Any]
     settings: dict[str, Any]  # of Obsidian, by the names of its files
+    held_to: list[str] | None = None  # the folders of a grant, None for all
+
+    def all_rules(self) -> PathRules:
+        rules = PathRules(**self.rules)
+        return rules if self.held_to is None else rules.only_in(self.held_to)
 
 
 def text_of(name: str, links: list[str], how: str) -> str:
@@ -156,13 +161,23 @@ def cases(draw: st.DrawFn) -> Case:
         files.append(File(path, text.encode(), how))
     rules: dict[str, Any] = {"deny": tuple(deny), "privacy": PrivacyRules(["hush"], {"private": None})}
     rules["follows_links"] = draw(st.booleans())
+    held_to = draw(
+        st.sampled_from([None, ["Work"], ["home/"], ["Work/deep", "Prompts"], ["Home", f"{MARK}folder"], ["Nothing"]])
+    )
+    if held_to is not None:
+        held_to = [folder.removesuffix("/") for folder in held_to]
+        own = tuple(f"{folder.casefold()}/" for folder in held_to)
+        files = [
+            each if each.how or each.path.casefold().startswith(own) else each._replace(how="outside") for each in files
+        ]
     files += draw(links_among(files, follows_links=rules["follows_links"]))
     if draw(st.booleans()):
         rules["types"] = ("md", "png")
         files = [each if not each.path.endswith(".canvas") else each._replace(how="type") for each in files]
     if draw(st.booleans()):
         rules["write"] = (Rule("write", draw(st.sampled_from(["/Work/", "*.md", "Plan*"])), 1),)
-    return Case(files, rules, draw(settings_for(paths_of(files))) if draw(st.booleans()) else {})
+    its = draw(settings_for(paths_of(files))) if draw(st.booleans()) else {}
+    return Case(files, rules, its, held_to)
 
 
 def paths_of(files: list[File]) -> list[str]:
@@ -312,12 +327,12 @@ def test_every_answer_is_as_if_hidden_files_had_never_been(case: Case, asked: li
         make(without, [file for file in case.files if not file.how], case.settings)
         for file in case.files:
             for above in reversed(Path(file.path).parents):  # folders that are not hidden themselves are there
-                if PathRules(**case.rules).sees_folder(above.as_posix()) is not False:
+                if case.all_rules().sees_folder(above.as_posix()) is not False:
                     (without / above).mkdir(exist_ok=True)
             if not file.how:  # times as in the other vault
                 status = (with_hidden / file.path).stat()
                 os.utime(without / file.path, ns=(status.st_atime_ns, status.st_mtime_ns))
-        vaults = [open_vault(root, rules=PathRules(**case.rules)) for root in (with_hidden, without)]
+        vaults = [open_vault(root, rules=case.all_rules()) for root in (with_hidden, without)]
         private = {file.path.casefold() for file in case.files if file.how in (*BY_TEXT, "link")}
         hidden = {
             file.path: (with_hidden / file.path).read_bytes() for file in case.files if file.how not in ("", "link")

@@ -60,7 +60,8 @@ def test_copies_are_named_with_what_they_are_copies_of(tmp_path: Path) -> None:
         COPY,
     ]
     assert copies[COPY] == (
-        "a copy that Syncthing made on 2025-09-26 22:46:56, device or person C5H6PTH: 'Plan.md' was changed in two places"
+        "a copy that Syncthing made on 2025-09-26 22:46:56, device or person C5H6PTH: 'Plan.md' was changed in two places. "
+        "resolve_conflicts joins them"
     )
     assert "'Lost.md', which is not there any more" in copies["Lost.sync-conflict-20250926-224656-C5H6PTH.md"]
     assert list(found(vault, CONFLICT_COPY, "A")) == ["A/picture.Conflict.png"]

@@ -12,6 +12,7 @@ from vaultwire.app.engine import (
     load_descriptions,
     load_policy,
     make_policy,
+    narrow_policy,
     open_vault,
     read_guide,
     tool_loader,
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from vaultwire.app.editors import EditorServer
-    from vaultwire.app.serving import AsgiOptions, HttpApp, NetworkConfig
+    from vaultwire.app.serving import AsgiOptions, HttpApp, Methods, Narrow, NetworkConfig
     from vaultwire.protocol.revisions import Revision
+    from vaultwire.remote.store import Folders
     from vaultwire.server.middleware import Middleware
     from vaultwire.toolkit.registry import Description
     from vaultwire.transports.relay.connect import Target
@@ -76,7 +78,7 @@ def run_serve(
     from vaultwire.app.serving import NetworkServer, serve_all  # noqa: PLC0415
     from vaultwire.transports.http_server import Limits  # noqa: PLC0415
 
-    handlers = make_handlers(config)
+    handlers, narrow = make_run(config, network)
     editors: Sequence[EditorServer] = ()
     if on_editor is not None:
         from vaultwire.app.editors import open_editors  # noqa: PLC0415 - only where it is asked for
@@ -92,7 +94,7 @@ def run_serve(
     desk = make_desk(config, handlers.vaults.get) if network.desk else None
     named = None if desk is None else partial(announce, config, desk, names=network.allow_host)
     new_session = session_maker(config, handlers)
-    service = NetworkServer(handlers, new_session, network, on_ready, (desk, named))
+    service = NetworkServer(handlers, new_session, network, on_ready, (desk, named), narrow)
     serve_all([service, *editors], Limits(), tell_editors)
 
 
@@ -110,7 +112,7 @@ def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions
     for_network = {name: given.pop(name) for name in given.keys() & APP_SETTINGS}
     config = make_config(vault, **given)
     network = make_network_config(config, **for_network)
-    handlers = make_handlers(config)
+    handlers, narrow = make_run(config, network)
     observer = guard.Observer(log_json=network.log_json, metrics=network.metrics)
     address = Address(listening.local_names(*network.allow_host), any_address=False, is_local=True, url=None)
     desk = None
@@ -118,7 +120,7 @@ def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions
         from vaultwire.app.desk import make_desk  # noqa: PLC0415 - only where it is asked for
 
         desk = make_desk(config, handlers.vaults.get)
-    return HttpApp(handlers, session_maker(config, handlers), network, address, observer, desk)
+    return HttpApp(handlers, session_maker(config, handlers), network, address, observer, desk, narrow)
 
 
 def session_maker(config: Config, handlers: Handlers) -> Callable[[Revision | None], Session]:
@@ -137,7 +139,7 @@ def session_maker(config: Config, handlers: Handlers) -> Callable[[Revision | No
         instructions=lambda peer: instructions(
             handlers.listed_to(peer),
             read_only=handlers.read_only,
-            vaults=tuple(config.vaults),
+            vaults=handlers.vaults.names,
             guide=handlers.guide,
         ),
         extensions={APPS: {}},
@@ -150,6 +152,15 @@ def session_maker(config: Config, handlers: Handlers) -> Callable[[Revision | No
 
 def make_handlers(config: Config) -> Handlers:
     """Return the methods of this run, over its tools and vaults."""
+    return make_run(config)[0]
+
+
+def make_run(config: Config, network: NetworkConfig | None = None) -> tuple[Handlers, Narrow]:
+    """Return the methods of this run, and what returns the same for clients that see some folders only.
+
+    These get engines of their own, whose rules hide all else: so nothing outside is in a count, a rank, a link or a hint.
+    ``network``: where the run is served, if it is.
+    """
     loaded = load_policy(config)
     policy = make_policy(config, loaded)
     selection = _selection(config, policy)
@@ -160,11 +171,8 @@ def make_handlers(config: Config) -> Handlers:
         # A contract has its own words for what these do.
         return [each for each in declared if not (is_contract and each["listed"] in PROFILES)]
 
-    toolset = Toolset(descriptions, tool_loader(config, policy))
-    openers: dict[str, Callable[[], Vault]] = {
-        name: partial(open_vault, config.for_vault(name), [other for other in config.vaults if other != name], loaded)
-        for name in config.vaults
-    }
+    public_url = "" if network is None or network.public is None else network.public.url
+    toolset = Toolset(descriptions, tool_loader(config, policy, public_url))
     limits = config.limits
     if limits.are_any:
         _check_limits(limits, bool(policy.hosts), load_descriptions(config, loaded))
@@ -176,16 +184,33 @@ def make_handlers(config: Config) -> Handlers:
         # A run with a policy may not see all notes, or not all its clients may: there the guide is given by a call only.
         return read_guide(config) if loaded is None and selection.has("read_note") else ""
 
-    return Handlers(
-        toolset,
-        openers,
-        policy,
-        seconds,
-        config.prompts,
-        middleware=middleware,
-        lists=selection.lists,
-        read_guide=guide,
-    )
+    def make(folders: Folders = ()) -> Handlers:
+        names = [name for name in config.vaults if not folders or any(vault == name for vault, _ in folders)]
+        openers: dict[str, Callable[[], Vault]] = {
+            name: partial(
+                open_vault,
+                config.for_vault(name),
+                [other for other in names if other != name],
+                narrow_policy(loaded, [path for vault, path in folders if vault == name]),
+            )
+            for name in names
+        }
+        return Handlers(
+            toolset,
+            openers,
+            policy,
+            seconds,
+            config.prompts,
+            middleware=middleware,
+            lists=selection.lists,
+            read_guide=str if folders else guide,
+        )
+
+    def narrow(folders: Folders) -> Methods:
+        handlers = make(folders)
+        return handlers, session_maker(config, handlers)
+
+    return make(), narrow
 
 
 def _selection(config: Config, policy: Policy | None = None) -> ToolSelection:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from vaultwire.config import Config, ConfigError
 from vaultwire.protocol.dialects import DIALECTS
 from vaultwire.toolkit.catalog import APP_CATALOG, EVAL, load_catalog
@@ -39,6 +41,17 @@ def load_policy(config: Config) -> LoadedPolicy | None:
         raise ConfigError(str(error)) from None
 
 
+def narrow_policy(loaded: LoadedPolicy | None, folders: Sequence[str]) -> LoadedPolicy | None:
+    """Return a policy that also hides what is in none of these folders; for no folder, or the vault's own, the same."""
+    if not folders or "" in folders:
+        return loaded
+    from vaultwire.trust.policy_file import LoadedPolicy  # noqa: PLC0415 - only where it is asked for, here and below
+    from vaultwire.trust.policy_rules import PathRules  # noqa: PLC0415
+
+    loaded = loaded or LoadedPolicy("", Policy(), None, MAX_NOTE_BYTES, MAX_ATTACHMENT_BYTES)
+    return loaded._replace(paths=(loaded.paths or PathRules(note_bytes=loaded.note_bytes)).only_in(folders))
+
+
 def make_policy(config: Config, loaded: LoadedPolicy | None = None) -> Policy:
     """Return what the person allows in this run."""
     policy = Policy() if loaded is None else loaded.policy
@@ -60,8 +73,11 @@ def load_descriptions(config: Config, loaded: LoadedPolicy | None) -> Sequence[D
     return [*(each for each in load_catalog() if listed(each["name"]) not in names), *family]
 
 
-def tool_loader(config: Config, policy: Policy) -> Callable[[Description], AnyTool]:
-    """Return what loads a tool's code: the module that declares it, or the ``obsidian_*`` family over the chosen backend."""
+def tool_loader(config: Config, policy: Policy, public_url: str = "") -> Callable[[Description], AnyTool]:
+    """Return what loads a tool's code: the module that declares it, or the ``obsidian_*`` family over the chosen backend.
+
+    ``public_url``: of this server, if people read notes there; empty for none.
+    """
     family: dict[str, AnyTool] = {}
 
     def load(description: Description) -> AnyTool:
@@ -75,7 +91,12 @@ def tool_loader(config: Config, policy: Policy) -> Callable[[Description], AnyTo
                 backends = Backends(config.backend, Command(config.obsidian))
                 family.update({tool.name: tool for tool in make_family(backends.backend_of)})
             return family[description["name"]]
-        return load_tool(description, make_outside(policy, config.limits.attachment_folders, [*config.vaults.values()]))
+        outside = make_outside(policy, config.limits.attachment_folders, [*config.vaults.values()])
+        if public_url:
+            from vaultwire.remote.note_pages import address_of  # noqa: PLC0415 - an extra
+
+            outside = outside._replace(page_of=partial(address_of, public_url))
+        return load_tool(description, outside)
 
     return load
 

@@ -8,11 +8,12 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from vaultwire.config import Config, ConfigError, keys_folder, sign_in_folder
 from vaultwire.desk.access import Announcement
 from vaultwire.desk.http_endpoint import PATH as DESK_PATH
+from vaultwire.protocol.events import Peer
 from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, listening, rest, streamable_http
 from vaultwire.transports.listening import MAX_PORT
@@ -20,6 +21,7 @@ from vaultwire.trust.keys import Keys
 from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
 from vaultwire.trust.tokens import Tokens, Trusted
 from vaultwire.vault.caller import MEMORY_BUDGET
+from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 
 if TYPE_CHECKING:
     from vaultwire.config import Options
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
     from vaultwire.remote.endpoint import SignIn
+    from vaultwire.remote.store import Folders
     from vaultwire.server.handlers import Handlers
+    from vaultwire.server.vaults import Vaults
     from vaultwire.transports import Message, Receive, Scope, Send
     from vaultwire.transports.http_server import Endpoint, Limits
     from vaultwire.transports.oauth import Protected
@@ -221,6 +225,100 @@ class Address(NamedTuple):
     url: str | None  # None where only the clients know it
 
 
+Methods: TypeAlias = "tuple[Handlers, Callable[[Revision | None], Session]]"
+"""The methods of a run, and what returns the protocol state of a handshake to come, or of requests at a fixed revision."""
+Narrow: TypeAlias = "Callable[[Folders], Methods]"
+"""Returns the same for clients that see some folders only."""
+
+
+class _Doors:
+    """The doors through which clients use notes, over one set of methods: with its threads and its index updater."""
+
+    def __init__(self, methods: Methods, observer: guard.Observer) -> None:
+        self._handlers, new_session = methods
+        # Not a daemon: a thread that is stopped while it imports holds a lock that the end of the process needs.
+        self._updater = threading.Thread(target=self._handlers.run_background, name="vaultwire-beside")
+        self._workers = Workers(
+            self._handlers,
+            most_tasks=MAX_CALLS,
+            current_id=observer.current_id,
+            on_crash=observer.crashed,
+            has_room=MEMORY_BUDGET.has_room,
+        )
+        self.mcp = streamable_http.StreamableHttp(self._workers, new_session, guard.KEY_NAME)
+        self.rest = rest.Rest(self._workers, guard.KEY_NAME)
+
+    def open(self) -> None:
+        """Begin to open the vault and to keep its index up to date."""
+        self._updater.start()
+
+    def end_streams(self) -> None:
+        """End what would never end by itself. On the event loop."""
+        self.mcp.close()
+
+    def close(self) -> None:
+        """End the calls in flight, and close the vault with all that is to be written."""
+        self._workers.end(_LEFT_SECONDS)
+        self._handlers.close()
+        if self._updater.ident is not None:
+            self._updater.join()
+
+
+# Choices of folders whose engines are open at once: each has an index. The one that was not used for the longest time goes.
+_MOST_NARROWED = 16
+
+
+class _AllDoors:
+    """The doors for all clients: those who see some folders only have their own."""
+
+    def __init__(self, methods: Methods, narrow: Narrow | None, observer: guard.Observer) -> None:
+        self._all = _Doors(methods, observer)
+        self._narrow = narrow
+        self._observer = observer
+        self._narrowed: dict[Folders, _Doors] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self.folders_of: Callable[[str], Folders] = lambda _: ()
+        """Returns the folders that a principal was allowed, none for all."""
+        self.open, self.rest, self.mcp = self._all.open, self._answer_rest, self._answer_mcp
+
+    async def _answer_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._doors_for(scope).mcp(scope, receive, send)
+
+    async def _answer_rest(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._doors_for(scope).rest(scope, receive, send)
+
+    def _doors_for(self, scope: Scope) -> _Doors:
+        """Return the doors for the client of a request. On the event loop."""
+        folders = self.folders_of(scope.get(guard.KEY_NAME, ""))
+        if not folders:
+            return self._all
+        doors = self._narrowed.pop(folders, None)
+        if doors is None:
+            assert self._narrow is not None, "folders were allowed where nobody can be held to them"
+            doors = _Doors(self._narrow(folders), self._observer)
+            doors.open()
+        self._narrowed[folders] = doors
+        if len(self._narrowed) > _MOST_NARROWED:
+            old = self._narrowed.pop(next(iter(self._narrowed)))
+            old.end_streams()
+            task = asyncio.ensure_future(asyncio.to_thread(old.close))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+        return doors
+
+    async def end_streams(self) -> None:
+        """End what would never end by itself. On the event loop, when no more requests come."""
+        for doors in (self._all, *self._narrowed.values()):
+            doors.end_streams()
+        if self._closing:
+            await asyncio.wait(self._closing)
+
+    def close(self) -> None:
+        """Close all of them. Once the clients are gone."""
+        for doors in (self._all, *self._narrowed.values()):
+            doors.close()
+
+
 class HttpApp:
     """An ASGI app. On a server without lifespan events it opens with the first request and closes with the process."""
 
@@ -232,8 +330,9 @@ class HttpApp:
         address: Address,
         observer: guard.Observer,
         desk: DeskEndpoint | None = None,
+        narrow: Narrow | None = None,
     ) -> None:
-        """``desk`` is the page for the person, None for none.
+        """``desk`` is the page for the person, None for none. ``narrow``: for clients that see some folders only.
 
         ``new_session`` returns the protocol state of a handshake to come, or of requests at a fixed revision.
 
@@ -242,20 +341,12 @@ class HttpApp:
         keys = _open_keys(network, is_local=address.is_local)
         self._observer = observer
         self._desk = desk
-        self._handlers = handlers
-        # Not a daemon: a thread that is stopped while it imports holds a lock that the end of the process needs.
-        self._updater = threading.Thread(target=handlers.run_background, name="vaultwire-beside")
         self._is_open = False
-        self._workers = Workers(
-            handlers,
-            most_tasks=MAX_CALLS,
-            current_id=observer.current_id,
-            on_crash=observer.crashed,
-            has_room=MEMORY_BUDGET.has_room,
-        )
-        self._mcp = streamable_http.StreamableHttp(self._workers, new_session, guard.KEY_NAME)
+        self._clients = _AllDoors((handlers, new_session), narrow, observer)
         self._protected = _make_protected(network.oauth, address, observer)
-        self._sign_in = _make_sign_in(network.public, observer, may_write=not handlers.read_only)
+        self._sign_in = _make_sign_in(network.public, observer, handlers)
+        if self._sign_in is not None:
+            self._clients.folders_of = self._sign_in.folders_of
         if desk is not None and self._sign_in is not None:
             desk.show_grants(self._sign_in)
         issuer = self._sign_in or self._protected
@@ -272,14 +363,14 @@ class HttpApp:
 
     def _doors(self, network: NetworkConfig) -> list[guard.Door]:
         doors = [
-            guard.Door("mcp", "/mcp", self._mcp, MAX_MESSAGE_BYTES),
+            guard.Door("mcp", "/mcp", self._clients.mcp, MAX_MESSAGE_BYTES),
             guard.Door("health", "/health", guard.answer_health, 0, needs_key=False),
             # Clients look here for what a server may have. A 401 would say that it is there (RFC 8615).
             guard.Door("", "/.well-known", guard.answer_nothing, 0, False, guard.READING, refusal_headers=rest.CORS),
             guard.Door(
                 "v1",
                 rest.ROOT,
-                rest.Rest(self._workers, guard.KEY_NAME),
+                self._clients.rest,
                 rest.MAX_BODY_BYTES,
                 for_any_page=guard.EVERYTHING if network.cors_any_origin else guard.READING,
                 refusal_headers=rest.CORS,
@@ -322,22 +413,19 @@ class HttpApp:
     def open(self) -> None:
         """Begin to open the vault and to keep its index up to date. On the event loop, before the first request."""
         self._is_open = True
-        self._updater.start()
+        self._clients.open()
         if self._protected is not None:
             self._protected.fetch()  # so that the log says at once if that cannot work
 
     async def end_streams(self) -> None:
         """End what would never end by itself. On the event loop, when no more requests come."""
-        self._mcp.close()
+        await self._clients.end_streams()
         if self._desk is not None:
             self._desk.close()
 
     def close(self) -> None:
-        """End the calls in flight, and close the vault with all that is to be written. Once the clients are gone."""
-        self._workers.end(_LEFT_SECONDS)
-        self._handlers.close()
-        if self._updater.ident is not None:
-            self._updater.join()
+        """End the calls in flight, and close the vaults with all that is to be written. Once the clients are gone."""
+        self._clients.close()
 
     def _close_at_end(self) -> None:
         """Close when the main thread has ended, before the process waits for its other threads."""
@@ -381,14 +469,14 @@ def _make_protected(oauth: Trusted | None, address: Address, observer: guard.Obs
     return Protected(Tokens(oauth.issuer, oauth.audience or resource, oauth.scopes), resource, observer.tell)
 
 
-def _make_sign_in(public: PublicServer | None, observer: guard.Observer, *, may_write: bool) -> SignIn | None:
+def _make_sign_in(public: PublicServer | None, observer: guard.Observer, handlers: Handlers) -> SignIn | None:
     """Return what lets people sign in, None if nobody is to. Raises ConfigError."""
     if public is None:
         return None
     import sqlite3  # noqa: PLC0415 - only where it is asked for, here and below
 
     try:
-        from vaultwire.remote.endpoint import SignIn  # noqa: PLC0415
+        from vaultwire.remote.endpoint import Offered, SignIn  # noqa: PLC0415
     except ImportError:
         from vaultwire.installation import how_to_add  # noqa: PLC0415
 
@@ -408,15 +496,44 @@ def _make_sign_in(public: PublicServer | None, observer: guard.Observer, *, may_
         clients = Clients(store.key(), public.hosts)
     except (OSError, sqlite3.Error) as error:
         raise ConfigError(f"cannot use the folder of people and grants, {public.folder}: {error}") from None
-    return SignIn(
+    offered = Offered(
+        public.notes,
+        {name: partial(_folders_in, handlers.vaults, name) for name in handlers.vaults.names},
+        may_write=not handlers.read_only,
+        has_connectors=public.has_connectors,
+    )
+    sign_in = SignIn(
         store,
         clients,
         public.url,
-        public.notes,
+        offered,
         observer.tell,
-        may_write=may_write,
-        has_connectors=public.has_connectors,
     )
+    sign_in.show_notes(partial(_read_for_page, handlers))
+    return sign_in
+
+
+def _read_for_page(handlers: Handlers, person: str, vault: str, path: str) -> dict[str, Any]:
+    """Return a note for its page: what a client of the person's name may read in this run. Raises VaultError."""
+    from vaultwire.review.glance.glance import Glance  # noqa: PLC0415 - most runs show no page
+
+    vaults = handlers.vaults
+    name = vaults.name(vault if vaults.are_several else vaults.names[0])
+    notes = vaults.get(name)
+    may_read = any(tool["name"] == "read_notes" for tool in handlers.offered(Peer(person)))
+    if notes.name != vault or not may_read:
+        raise VaultError(FILE_NOT_FOUND, "There is no such note.", path=path)
+    return Glance(notes).note(path)
+
+
+# Levels of folders, and how many of them, that the page of consent offers.
+_FOLDER_LEVELS, _MOST_FOLDERS = 3, 300
+
+
+def _folders_in(vaults: Vaults, name: str) -> list[str]:
+    """Return the folders of a vault that a client may be held to, in the order of their paths. Waits for the index."""
+    tree = vaults.get(name).overview.folder_tree("", _FOLDER_LEVELS, _MOST_FOLDERS)
+    return [branch.folder for branch in tree if branch.folder]
 
 
 # ``serve``: the ASGI app of a run on our own HTTP server, at an address of this computer.
@@ -432,8 +549,9 @@ class NetworkServer:
         serving: NetworkConfig,
         on_ready: Callable[..., None],
         desk: tuple[DeskEndpoint | None, Callable[[str], Announcement] | None] = (None, None),
+        narrow: Narrow | None = None,
     ) -> None:
-        """``new_session``: as for ``HttpApp``.
+        """``new_session``, ``narrow``: as for ``HttpApp``.
 
         ``desk`` is the page for the person, and what makes ``vaultwire desk`` find it at a URL.
         ``on_ready`` is called with the server's URL once it answers, and with ``in_the_open=True`` if others can read what it
@@ -457,7 +575,7 @@ class NetworkServer:
         )
         page, announce = desk
         self._announcement = None if announce is None else announce(url)
-        self._app = HttpApp(handlers, new_session, serving, address, observer, page)
+        self._app = HttpApp(handlers, new_session, serving, address, observer, page, narrow)
         self._on_ready = partial(on_ready, url, in_the_open=tls is None and not address.is_local)
         self.endpoints = [Endpoint(self._app, listener, tls, rest.CORS)]
 

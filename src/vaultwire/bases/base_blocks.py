@@ -62,6 +62,15 @@ def other_queries(text: str) -> list[Block]:
     return [*_blocks(text[end:].split("\n"), text.count("\n", 0, end) + 1, 0, _OTHER_QUERY)]
 
 
+def query_blocks(text: str, language: str) -> list[Block]:
+    """Return the code blocks of a note in one language, such as ``dataview``, in their order; those in quotes, too."""
+    if not may_hold_queries(text):
+        return []
+    end = parse_frontmatter(text).end
+    pattern = re.compile(rf"{re.escape(language)}(?=[\s{{{{]|\Z)", re.IGNORECASE)
+    return [*_blocks(text[end:].split("\n"), text.count("\n", 0, end) + 1, 0, pattern)]
+
+
 def no_block(count: int, number: int) -> str:
     """Return what is wrong with a number, for "Note.md …"."""
     has = {0: "no base block", 1: "one base block"}.get(count, f"{count} base blocks")

@@ -186,17 +186,22 @@ def shown_text(value: Value) -> str:
     return text_of(value)
 
 
-def _natural(text: str) -> tuple[str | int, ...]:
-    """Return a key by which texts sort as people expect, and as the app's own lists do.
-
-    Signs come before figures and figures before letters, "Note 2" before "Note 10", and é beside e; case does not count.
-    """
+def letters_of(text: str) -> str:
+    """Return a text by which texts sort as in a dictionary: without case and accents, signs before figures before letters."""
     folded = text.casefold()
     if not folded.isascii():
         # Letters without their accents: é would come after z otherwise.
         folded = unicodedata.normalize("NFD", folded).translate(_LETTERS)
         folded = "".join(each for each in folded if not unicodedata.combining(each))
-    first, *rest = _NUMBERS.split(folded.translate(_SIGNS))
+    return folded.translate(_SIGNS)
+
+
+def _natural(text: str) -> tuple[str | int, ...]:
+    """Return a key by which texts sort as people expect, and as the app's own lists do.
+
+    Signs come before figures and figures before letters, "Note 2" before "Note 10", and é beside e; case does not count.
+    """
+    first, *rest = _NUMBERS.split(letters_of(text))
     if not rest:
         return (first,)
     key: list[str | int] = [first + _A_NUMBER]

@@ -153,6 +153,7 @@ _COMMANDS = {
     r"\bread_notes?\b": "vaultwire read",
     r"\bmove_notes?\b": "vaultwire mv",
     r"\bcheck_notes\b": "vaultwire check",
+    r"\bresolve_conflicts\b": "vaultwire conflicts",
     r"\blist_(?=tasks\b|tags\b)": "vaultwire ",
     r"\blist_notes\b": "vaultwire call list_notes",
     r"\bfind_notes\b": "vaultwire call find_notes",

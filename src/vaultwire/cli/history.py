@@ -26,7 +26,7 @@ from vaultwire.cli.calling import (
     with_tools,
 )
 from vaultwire.cli.command import CHANGE_CODES, FOUND_CODES, HISTORY, command
-from vaultwire.cli.terminal import complain, has_reader, say, say_data, say_diff, say_rows, say_styled, width
+from vaultwire.cli.terminal import complain, has_reader, say, say_data, say_diff, say_lines, say_rows, say_styled, width
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.toolkit.phrases import counted
 from vaultwire.vault.errors import VaultError
@@ -354,3 +354,67 @@ def _row(change: dict[str, Any]) -> list[tuple[str, str]]:
     tool = [] if has_reader() and width() < _WIDE else [(change["tool"], "")]
     style = "2" if "undone_by" in change else ""
     return [(str(change["change"]), "33"), (when, "2"), (change["client"] or "?", "36"), *tool, (what, style)]
+
+
+# ---------------------------------------------------------------------- conflicts
+
+
+def _add_conflicts(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "note", nargs="?", metavar="NOTE", help="a copy, or the note it belongs to (else: list the copies)"
+    )
+    parser.add_argument(
+        "--join", action="store_true", help="write the join; without NOTE, of all copies in which nothing clashes"
+    )
+    parser.add_argument(
+        "--choose",
+        action="append",
+        choices=("mine", "theirs", "both"),
+        help="what becomes of a clash; once for all, or once for each in their order",
+    )
+    add_options(parser)
+
+
+@command(
+    "conflicts",
+    HISTORY,
+    "list and join the copies that sync programs made of notes changed on two devices",
+    "vaultwire conflicts",
+    "vaultwire conflicts 'Plan.sync-conflict-20260312-112900-C5H6PTH.md'",
+    "vaultwire conflicts Plan --join --choose mine",
+    options=_add_conflicts,
+    codes=CHANGE_CODES,
+)
+@with_tools
+def conflicts(options: argparse.Namespace, calls: Calls) -> int:
+    """Print the copies, or one conflict and its join: 1 while something clashes, or some copies were not joined."""
+    if options.note is None and options.choose:
+        raise ConfigError("--choose is for one conflict: name the copy")
+    if options.note is not None:
+        return _conflict(options, calls)
+    text, data = calls.call("resolve_conflicts")
+    if not options.join:
+        say_answer(options, text, data)
+        return DONE
+    answers = []
+    for copy in data["copies"]:
+        if not copy["has_original"]:
+            continue
+        try:
+            answers.append(calls.call("resolve_conflicts", path=copy["path"], join=True))
+        except FailedCallError as error:
+            complain(for_person(str(error)))
+            answers.append((str(error), {"path": copy["path"]}))
+    if options.json:
+        _say_json({"conflicts": [data for _, data in answers]})
+    else:
+        for text, _ in answers or [("There is nothing to join.", {})]:
+            say_lines(for_person(text))
+    return DONE if all("change" in data for _, data in answers) else NOT_FOUND
+
+
+def _conflict(options: argparse.Namespace, calls: Calls) -> int:
+    asked = {"choose": options.choose} if options.choose else {}
+    text, data = calls.call("resolve_conflicts", path=options.note, join=options.join, **asked)
+    say_answer(options, text, data)
+    return DONE if "change" in data else NOT_FOUND

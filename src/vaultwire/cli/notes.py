@@ -1,4 +1,4 @@
-"""The commands on notes and what they hold: ``read``, ``mv``, ``search``, ``tasks``, ``tags``, ``base``, ``check --fix``."""
+"""The commands on notes: ``read``, ``mv``, ``search``, ``tasks``, ``tags``, ``base``, ``dataview``, ``check --fix``."""
 
 from __future__ import annotations
 
@@ -154,6 +154,8 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help=f"find notes by meaning alone; ${MEANING_VARIABLE} names the model, see docs/search-index.md",
     )
+    parser.add_argument("--explain", action="store_true", help="say why each note is where it is")
+    parser.add_argument("--why-not", metavar="NOTE", help="say why a note is where it is, or is not found")
     add_options(parser)
 
 
@@ -171,6 +173,8 @@ def search(options: argparse.Namespace, calls: Calls) -> int:
     """Print the notes that match a query, best first: 1 if there are none."""
     asked = {"query": " ".join(options.query), "folder": options.folder, "max_tokens": 100_000}
     asked["meaning"] = options.meaning
+    if options.explain or options.why_not:
+        asked["explain"] = options.why_not or "hits"
     text, data = calls.call_pages("search_notes", "notes", options.limit or ALL, **asked)
     if options.json:
         say_answer(options, text, data)
@@ -179,9 +183,27 @@ def search(options: argparse.Namespace, calls: Calls) -> int:
         say(headline.rstrip(":"), *takewhile(lambda line: line.startswith(_EXPLAINING), others))
         for note in [*data["notes"], *data.get("partial_matches", ()), *data.get("attachments", ())]:
             _show_note(note)
+        _show_why(data.get("explained"))
     else:
         say(*_as_grep([*data["notes"], *data.get("attachments", ())]))
     return DONE if data["notes"] or data.get("attachments") else NOT_FOUND
+
+
+def _show_why(explained: dict[str, Any] | None) -> None:
+    """Print the parts of each note's score, one a line."""
+    if explained is None:
+        return
+    notes = [*explained["notes"], *([explained["note"]] if "note" in explained else [])]
+    for note in notes:
+        place = f"{note['place']}. " if note["place"] else ""
+        say("", f"{place}{note['path']}  {note['score']:.2f}")
+        for part in note["parts"]:
+            rarity = f"  rarity {part['rarity']:.2f}" if "rarity" in part else ""
+            times = f", {counted(part['times'], 'time')}" if "times" in part else ""
+            say(f"{part['score']:>10.2f}  {' in '.join(filter(None, (part['what'], part['where'])))}{rarity}{times}")
+        say(*(f"            {reason}" for reason in note["reasons"]))
+    if explained["left_out"]:
+        say("", f"Left out: {', '.join(explained['left_out'])}")
 
 
 def _show_note(note: dict[str, Any]) -> None:
@@ -407,6 +429,50 @@ def _say_table(names: Sequence[str], rows: Sequence[Sequence[str]], data: dict[s
 def _short(text: str) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= _MOST_WIDE else f"{flat[: _MOST_WIDE - 1]}…"
+
+
+# ---------------------------------------------------------------------- dataview
+
+
+def _add_dataview(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "query", metavar="QUERY", help="a query such as 'TABLE rating FROM #book'; - reads it from the input"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "csv", "tsv", "json"), default="text", help="how to print the rows"
+    )
+    parser.add_argument("--this", default="", metavar="NOTE", help="the note that stands for this, and for [[]]")
+    parser.add_argument("--limit", type=int, default=0, metavar="N", help="at most so many rows")
+    add_options(parser)
+
+
+@command(
+    "dataview",
+    NOTES,
+    "print what a query of Dataview gives",
+    "vaultwire dataview 'TASK WHERE !completed'",
+    "vaultwire dataview 'TABLE rating FROM #book SORT rating DESC' --format csv",
+    options=_add_dataview,
+    codes=FOUND_CODES,
+)
+@with_tools
+def dataview(options: argparse.Namespace, calls: Calls) -> int:
+    """Print the rows of a query: 1 if there are none, or if something failed."""
+    query = sys.stdin.read() if options.query == "-" else options.query
+    text, data = calls.call_pages(
+        "query_dataview", "rows", options.limit or ALL, query=query, this=options.this, max_tokens=100_000
+    )
+    if options.json or options.format in ("text", "json"):
+        options.json = options.json or options.format == "json"
+        say_answer(options, text, data)
+    else:
+        from vaultwire.tools.base_views import json_text, separated  # noqa: PLC0415 - late: heavy
+
+        rows = [[json_text(row["values"].get(name)) for name in data["columns"]] for row in data["rows"]]
+        say_text(separated([data["columns"], *rows], "," if options.format == "csv" else "\t"))
+        for problem in data["problems"]:
+            complain(problem)
+    return DONE if data["rows"] and not data["problems"] else NOT_FOUND
 
 
 # ---------------------------------------------------------------------- check --fix

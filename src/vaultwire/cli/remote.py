@@ -100,6 +100,8 @@ def _add_grants(parser: argparse.ArgumentParser) -> None:
 )
 def grants(options: argparse.Namespace) -> int:
     """Do it and return the exit code. Raises ConfigError."""
+    from vaultwire.remote.store import names_of  # noqa: PLC0415 - not for every command
+
     with closing(_open_store()) as store:
         if options.action == "connector":
             return _make_connector(store, writes=options.write)
@@ -108,7 +110,10 @@ def grants(options: argparse.Namespace) -> int:
         for grant in store.grants():
             until = f"until {_day(grant.expires)}" if grant.person else "until revoked"
             named = f"\tcalls itself {grant.client_name!r}" if grant.client_name else ""
-            say(f"{grant.id}\t{grant.name}\tsince {_day(grant.created)}\t{until}\tused {_day(grant.used)}{named}")
+            where = "".join(f"\tonly {name}" for name in names_of(grant.folders))
+            say(
+                f"{grant.id}\t{grant.name}\tsince {_day(grant.created)}\t{until}\tused {_day(grant.used)}{where}{named}"
+            )
         return 0
 
 

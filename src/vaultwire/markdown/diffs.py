@@ -1,8 +1,6 @@
-"""The difference of two texts: as a unified diff, to undo one change among later ones, and to make one on a text that has
-changed since. ``patches`` applies diffs.
+"""The difference of two texts, also as a unified diff. ``edits`` applies diffs, ``three_way`` joins two changes of one text.
 
-Texts are compared by lines, which end with ``\\n``. A carriage return is part of its line: so ``unified`` is for plain texts,
-and ``revert`` and ``merge`` keep a file's line ends.
+Texts are compared by lines, which end with ``\\n``. A carriage return is part of its line: so ``unified`` is for plain texts.
 """
 
 from __future__ import annotations
@@ -12,8 +10,6 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
-
-from vaultwire.markdown.parsed_note import Span
 
 T = TypeVar("T")
 
@@ -34,12 +30,6 @@ class Difference(NamedTuple):
     end: int
     new_start: int
     new_end: int
-
-
-class Conflict(NamedTuple):
-    """A change cannot be undone: these lines of the present text were changed later."""
-
-    spans: list[Span]
 
 
 def unified(old: str, new: str, path: str) -> str:
@@ -170,104 +160,6 @@ def _way_back(trace: list[list[int]], place: int, index: int) -> list[tuple[int,
         if down < right:
             place, index = right - 1, index - 1
     return pairs[::-1]
-
-
-# ------------------------------------------------------------------ three texts
-
-
-def revert(now: str, before: str, after: str) -> str | Conflict:
-    """Return ``now`` with the change from ``before`` to ``after`` undone; later changes stay.
-
-    There must be an unchanged line between the lines of this change and those of later ones, else the result is a Conflict.
-    """
-    merged = _merge(now, after, before, apart=True)
-    return Conflict(merged.overlaps) if merged.overlaps else merged.text
-
-
-class Merged(NamedTuple):
-    """Two changes of one text together. ``overlaps``: lines of it, from 1, that both changed; it has both versions there."""
-
-    text: str
-    overlaps: list[Span]
-
-
-def merge(now: str, base: str, proposed: str) -> Merged:
-    """Return ``now`` with the change from ``base`` to ``proposed`` made, too. ``overlaps`` are lines of the result.
-
-    Lines that both added at one place are kept, those of ``now`` first; what both did alike is done once. Only lines that both
-    changed overlap. A line end at the end of the text is merged for itself.
-    """
-    now_text, base_text, proposed_text = map(_ended, (now, base, proposed))
-    merged = _merge(now_text, base_text, proposed_text, apart=False)
-    changes_end = (base_text == base) != (proposed_text == proposed)
-    is_ended = proposed_text == proposed if changes_end else now_text == now
-    return merged if is_ended else merged._replace(text=merged.text.removesuffix("\n"))
-
-
-def _ended(text: str) -> str:
-    return text if not text or text.endswith("\n") else text + "\n"
-
-
-def _merge(now: str, base: str, other: str, *, apart: bool) -> Merged:
-    """Merge two changes of ``base``. ``apart``: changes that touch overlap, and ``overlaps`` are lines of ``now``."""
-    base_lines, now_lines, other_lines = lines_of(base), lines_of(now), lines_of(other)
-    ours, theirs = differences(base_lines, now_lines), differences(base_lines, other_lines)
-    result: list[str] = []
-    overlaps: list[Span] = []
-    position = 0
-    for group in _groups(ours, theirs, apart=apart):
-        start, end = min(each.start for each, _ in group), max(each.end for each, _ in group)
-        mine = _changed_lines(base_lines, now_lines, [each for each, is_mine in group if is_mine], start, end)
-        yours = _changed_lines(base_lines, other_lines, [each for each, is_mine in group if not is_mine], start, end)
-        result += base_lines[position:start]
-        if mine is None or yours is None or (mine == yours and not apart):
-            result += mine if mine is not None else yours or []
-        elif start == end and not apart:
-            result += [*mine, *yours]
-        elif apart:
-            overlaps += [_seen_at(each, len(now_lines)) for each, is_mine in group if is_mine]
-        else:
-            overlaps.append(Span(len(result) + 1, max(len(result) + 1, len(result) + len(mine) + len(yours))))
-            result += [*mine, *yours]
-        position = end
-    return Merged("".join([*result, *base_lines[position:]]), overlaps)
-
-
-def _groups(
-    ours: list[Difference], theirs: list[Difference], *, apart: bool
-) -> Iterator[list[tuple[Difference, bool]]]:
-    """Yield the differences of both in order, those that overlap together, each with whether it is one of ``ours``."""
-    tagged = [(each, True) for each in ours] + [(each, False) for each in theirs]
-    group: list[tuple[Difference, bool]] = []
-    end = -1
-    for each, is_mine in sorted(tagged, key=lambda pair: (pair[0].start, pair[0].end, not pair[1])):
-        is_same_place = group and group[-1][0][:2] == each[:2]
-        if group and not (each.start < end or (each.start == end and apart) or is_same_place):
-            yield group
-            group = []
-        group.append((each, is_mine))
-        end = max(end, each.end)
-    if group:
-        yield group
-
-
-def _changed_lines(
-    base: list[str], new: list[str], changes: list[Difference], start: int, end: int
-) -> list[str] | None:
-    """Return what changes make of the lines of ``base`` from ``start`` to ``end``; None if there are none."""
-    if not changes:
-        return None
-    lines: list[str] = []
-    for each in changes:
-        lines += [*base[start : each.start], *new[each.new_start : each.new_end]]
-        start = each.end
-    return lines + base[start:end]
-
-
-def _seen_at(place: Difference, total: int) -> Span:
-    """Return the lines of a difference in the new text, from 1; if it has none, the line behind it or the last."""
-    first = max(1, min(place.new_start + 1, total))
-    return Span(first, max(first, place.new_end))
 
 
 # Which lines are most like a text that is not there: for errors, so that a caller can correct itself. Pure.

@@ -82,8 +82,8 @@ def with_properties(text: str, source: str) -> tuple[str, list[str]]:
             if not _is_empty(value) or name.casefold() not in names:
                 joined[name] = value
         elif {property_type(name, each, {}) for each in (there, value)} & _LISTS:
-            items = _items(there)
-            added = [item for item in _items(value) if not any(_is_same(name, item, each) for each in items)]
+            items = items_of(there)
+            added = [item for item in items_of(value) if not any(same_item(name, item, each) for each in items)]
             if added:
                 joined[name] = items + added
         elif not _is_empty(value) and not same_value(there, value):
@@ -96,13 +96,15 @@ def _is_empty(value: PropertyValue) -> bool:
     return value is None or value in ("", [], {})
 
 
-def _is_same(name: str, one: PropertyValue, other: PropertyValue) -> bool:
+def same_item(name: str, one: PropertyValue, other: PropertyValue) -> bool:
+    """Tell whether two items of the lists of a property are one: tags in any case, with or without #."""
     if name.casefold() == "tags" and isinstance(one, str) and isinstance(other, str):
         return one.removeprefix("#").casefold() == other.removeprefix("#").casefold()
     return same_value(one, other)
 
 
-def _items(value: PropertyValue) -> list[PropertyValue]:
+def items_of(value: PropertyValue) -> list[PropertyValue]:
+    """Return a property's value as a list."""
     return list(value) if isinstance(value, list) else [] if _is_empty(value) else [value]
 
 

@@ -20,8 +20,10 @@ from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
+from vaultwire import __version__
 from vaultwire.remote import people
 from vaultwire.remote.clients import Client, ClientRefused, Clients, host_of
+from vaultwire.remote.note_pages import NotePages, Read
 from vaultwire.remote.pages import HOLD_DAYS, Asked, consent_page, headers_of_page, message_page, sign_in_page
 from vaultwire.remote.people import Attempts
 from vaultwire.remote.store import (
@@ -30,15 +32,19 @@ from vaultwire.remote.store import (
     BROWSER_SECONDS,
     CONNECTOR,
     FOREVER,
+    Folders,
     Grant,
     Pair,
     Replayed,
     Store,
+    names_of,
 )
 from vaultwire.transports import guard, read_body, send_page, send_whole
 from vaultwire.transports.guard import Refusal
 from vaultwire.transports.oauth import ResourcePage
 from vaultwire.trust.tokens import TokenRefused
+from vaultwire.vault.disk.paths import parse_path
+from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +61,9 @@ _CHALLENGE, _VERIFIER = re.compile(r"[A-Za-z0-9_-]{43}"), re.compile(r"[A-Za-z0-
 _MAX_BODY_BYTES = 32 * 1024
 _MAX_FIELDS = 40
 _MAX_STATE = 4096
+# Ticked on the page of consent.
+_MAX_FOLDERS = 400
+_FOLDERS_SECONDS = 5.0
 _COOKIE = "vaultwire_browser"
 # From signing in to the answer.
 _TICKET_SECONDS = 600.0
@@ -66,6 +75,12 @@ _FOR_PAGES = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
     (b"access-control-allow-headers", b"authorization, content-type, mcp-protocol-version"),
+)
+
+# Before it connects, a client can read there where to (SEP-2127); some look at the second place only.
+_CARDS = (
+    ("/mcp/server-card", b"application/mcp-server-card+json"),
+    ("/.well-known/mcp/server-card.json", b"application/json"),
 )
 
 
@@ -92,6 +107,18 @@ class _Request(NamedTuple):
         return host_of(self.redirect_uri)
 
 
+class Offered(NamedTuple):
+    """What there is to allow: ``notes`` say in words which notes. ``folders`` returns those of each vault, by its name.
+
+    ``has_connectors``: connector addresses are served, too.
+    """
+
+    notes: tuple[str, ...]
+    folders: Mapping[str, Callable[[], list[str]]]
+    may_write: bool
+    has_connectors: bool = False
+
+
 class SignIn:
     """The authorization server of one run."""
 
@@ -100,25 +127,19 @@ class SignIn:
         store: Store,
         clients: Clients,
         url: str,
-        notes: tuple[str, ...],
+        offered: Offered,
         tell: Callable[[str], None],
-        *,
-        may_write: bool,
-        has_connectors: bool = False,
     ) -> None:
-        """``url`` is this server's for everybody, without a path; ``notes`` say which notes it has, ``tell`` writes the log.
-
-        ``has_connectors``: connector addresses are served, too.
-        """
+        """``url`` is this server's for everybody, without a path; ``tell`` writes the log."""
+        self._offered = offered
+        self._folders = offered.folders
+        self._narrowed: dict[str, Folders] = {}
         self._store = store
         self._clients = clients
         self._url = url
         self._resources = frozenset((url, f"{url}/", f"{url}/mcp", f"{url}/mcp/"))
-        self._notes = notes
         self._tell = tell
-        self._may_write = may_write
-        self._has_connectors = has_connectors
-        scopes = [READ, WRITE] if may_write else [READ]
+        scopes = [READ, WRITE] if offered.may_write else [READ]
         self._page = ResourcePage(f"{url}/mcp", url, scopes)
         self.challenge = self._page.challenge
         """For ``WWW-Authenticate``."""
@@ -140,11 +161,17 @@ class SignIn:
                 "authorization_response_iss_parameter_supported": True,
             }
         ).encode()
+        self._card = _to_json(_card_of(url))
         self._tickets: dict[bytes, tuple[str, bytes, float]] = {}
         self._attempts = Attempts()
         self._hashing = asyncio.Semaphore(_MAX_HASHES)
         self._waiting = 0
         self._is_closed = False
+        self._note_pages: NotePages | None = None
+
+    def show_notes(self, read: Read) -> None:
+        """Serve pages of notes, too, which ``read`` reads."""
+        self._note_pages = NotePages(self._store, self._url, self._sign_in, read, self._tell)
 
     def close(self) -> None:
         """Close the store."""
@@ -158,6 +185,10 @@ class SignIn:
         return [
             guard.Door("oauth", self._page.path, self._page.show, 0, False, guard.READING),
             guard.Door("oauth", place, partial(self._show_metadata, place), 0, False, guard.READING),
+            *(
+                guard.Door("card", place, partial(self._show_card, place, kind), 0, False, guard.READING)
+                for place, kind in _CARDS
+            ),
             guard.Door("authorize", "/authorize", self._authorize, _MAX_BODY_BYTES, False, guard.READING),
             # Where a connector address has led nowhere: a 401 would have the client sign in instead.
             guard.Door("", "/c", guard.answer_nothing, sys.maxsize, needs_key=False),
@@ -167,19 +198,28 @@ class SignIn:
                 )
                 for name, answer in forms
             ),
+            *([] if self._note_pages is None else [self._note_pages.door()]),
         ]
 
     # ------------------------------------------------------------------ tokens at the other doors
 
     async def owner(self, token: str) -> str:
         """Return the principal of an access token or connector. Raises TokenRefused."""
-        owned = self._store.owner(token, (ACCESS, CONNECTOR) if self._has_connectors else (ACCESS,))
+        owned = self._store.owner(token, (ACCESS, CONNECTOR) if self._offered.has_connectors else (ACCESS,))
         if owned is None:
             raise TokenRefused("this is neither a key of this server nor an access token that is valid")
         grant, is_news = owned
+        if grant.folders:
+            if self._folders.keys().isdisjoint(vault for vault, _ in grant.folders):
+                raise TokenRefused("this token is for a vault that this server does not serve")
+            self._narrowed[grant.principal] = grant.folders
         if is_news:
             await asyncio.to_thread(self._store.note_use, token)
         return grant.principal
+
+    def folders_of(self, principal: str) -> Folders:
+        """Return the folders that the owner of a token may see, none for all. ``owner`` has returned it before."""
+        return self._narrowed.get(principal, ())
 
     def unwrap(self, scope: Scope) -> Scope:
         """Return a request to a connector address as one to ``/mcp`` with a token: nothing behind this sees the secret."""
@@ -187,7 +227,7 @@ class SignIn:
         if address is None:
             return scope
         secret = address[1]
-        is_mcp = self._has_connectors and (address[2] or "").rstrip("/") == "/mcp"
+        is_mcp = self._offered.has_connectors and (address[2] or "").rstrip("/") == "/mcp"
         if not is_mcp or self._store.owner(secret, (CONNECTOR,)) is None:
             return {**scope, "path": "/c", "raw_path": b"/c"}
         headers = [(name, value) for name, value in scope["headers"] if name not in (b"authorization", b"x-api-key")]
@@ -205,7 +245,7 @@ class SignIn:
                 "person": grant.person,
                 "client": grant.client,
                 "calls_itself": grant.client_name,
-                "notes": self._notes,
+                "notes": names_of(grant.folders) or self._offered.notes,
                 "writes": grant.writes,
                 "since": grant.created,
                 "used": grant.used,
@@ -213,7 +253,7 @@ class SignIn:
             }
             for grant in self._store.grants()
         ]
-        return {"grants": grants, "has_connectors": self._has_connectors, "may_write": self._may_write}
+        return {"grants": grants, "has_connectors": self._offered.has_connectors, "may_write": self._offered.may_write}
 
     def revoke(self, id_: str) -> str | None:
         """End a grant, and return its name; None if there is none of this id. From any thread."""
@@ -226,7 +266,7 @@ class SignIn:
 
     def new_connector(self, *, writes: bool) -> str | None:
         """Return a new connector address; None if this run serves none, or none that writes. From any thread."""
-        if not self._has_connectors or (writes and not self._may_write):
+        if not self._offered.has_connectors or (writes and not self._offered.may_write):
             return None
         secret = self._store.new_connector("connector", writes=writes)
         self._tell("a connector address was made at the desk")
@@ -239,6 +279,16 @@ class SignIn:
             await guard.answer_nothing(scope, receive, send)
         headers = [(b"access-control-allow-origin", b"*"), (b"content-type", b"application/json")]
         await send_page(scope, send, self._metadata, *headers)
+
+    async def _show_card(self, place: str, kind: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] != place:
+            await guard.answer_nothing(scope, receive, send)
+        tag = b'"%s"' % hashlib.sha256(self._card).hexdigest()[:32].encode()
+        headers = [*_FOR_PAGES, (b"etag", tag), (b"cache-control", b"public, max-age=3600")]
+        if dict(scope["headers"]).get(b"if-none-match") == tag:
+            await send_whole(send, 304, headers)
+        else:
+            await send_page(scope, send, self._card, *headers, (b"content-type", kind))
 
     async def _answer_form(
         self,
@@ -363,8 +413,8 @@ class SignIn:
                 body = await read_body(receive)
                 if body is None:
                     return
-                fields, _ = _read_fields(body)
-                await self._answer_person(request, asked, fields, dict(scope["headers"]), send)
+                fields, folders = _read_fields(body, "folder", _MAX_FOLDERS)
+                await self._answer_person(request, asked, fields, folders, dict(scope["headers"]), send)
             else:
                 await send_whole(send, 200, headers_of_page(request.redirect_uri), sign_in_page(asked))
         except _OAuthError as error:
@@ -398,12 +448,18 @@ class SignIn:
             request.redirect_uri,
             self._clients.knows(request.host),
             urlsplit(self._url).netloc,
-            self._notes,
-            self._may_write and (not scopes or WRITE in scopes),
+            self._offered.notes,
+            self._offered.may_write and (not scopes or WRITE in scopes),
         )
 
     async def _answer_person(
-        self, request: _Request, asked: Asked, fields: Mapping[str, str], headers: Mapping[bytes, bytes], send: Send
+        self,
+        request: _Request,
+        asked: Asked,
+        fields: Mapping[str, str],
+        folders: list[str],
+        headers: Mapping[bytes, bytes],
+        send: Send,
     ) -> None:
         head = headers_of_page(request.redirect_uri)
         match fields.get("step"):
@@ -414,12 +470,12 @@ class SignIn:
                     await send_whole(send, status, head, page)
                     return
                 browser = await asyncio.to_thread(self._store.new_browser, person)
-                page = consent_page(asked, person, self._new_ticket(person, request))
+                page = consent_page(asked, person, self._new_ticket(person, request), await self._list_folders())
                 head = headers_of_page(request.redirect_uri, leads_on=True)
                 await send_whole(send, 200, [*head, (b"set-cookie", self._to_cookie(browser))], page)
             case "allow":
                 person = self._take_ticket(fields.get("ticket", ""), request)
-                code = await self._allow(request, asked, fields, person) if person else None
+                code = await self._allow(request, asked, fields, folders, person) if person else None
                 if code is None:
                     problem = "This page was open for too long, or its answer was sent before. Sign in again."
                     await send_whole(send, 403, head, sign_in_page(asked, problem))
@@ -459,20 +515,47 @@ class SignIn:
         self._attempts.succeeded(who)
         return person.name, "", 200
 
-    async def _allow(self, request: _Request, asked: Asked, fields: Mapping[str, str], person: str) -> str | None:
+    async def _list_folders(self) -> dict[str, list[str] | None]:
+        """Return the folders of each vault by its name; None for one whose index is not there yet."""
+        folders: dict[str, list[str] | None] = {}
+        for name, read in self._folders.items():
+            try:
+                folders[name] = await asyncio.wait_for(asyncio.to_thread(read), _FOLDERS_SECONDS)
+            except (TimeoutError, VaultError, OSError):
+                folders[name] = None
+        return folders
+
+    async def _allow(
+        self, request: _Request, asked: Asked, fields: Mapping[str, str], folders: list[str], person: str
+    ) -> str | None:
         """Return a code for a new grant, as the person chose; None if the person was removed meanwhile."""
         days = fields.get("days", "")
         if not (days.isascii() and days.isdecimal() and int(days) in HOLD_DAYS):
             raise _OAuthError("invalid_request", "the form names no time that it offers")
         writes = asked.may_write and fields.get("access") == "write"
-        grant = Grant("", person, request.host, request.client.id, request.client.name, writes, 0, 0, 0)
+        only = self._read_folders(folders)
+        grant = Grant("", person, request.host, request.client.id, request.client.name, writes, 0, 0, 0, only)
         seconds = int(days) * 24 * 3600
         code = await asyncio.to_thread(
             self._store.new_code, grant, seconds, request.fields["code_challenge"], request.redirect_uri
         )
         if code is not None:
-            self._tell(f"{grant.name}: {person} allowed it for {HOLD_DAYS[int(days)]}")
+            where = f", only in {', '.join(names_of(only))}" if only else ""
+            self._tell(f"{grant.name}: {person} allowed it for {HOLD_DAYS[int(days)]}{where}")
         return code
+
+    def _read_folders(self, values: list[str]) -> Folders:
+        """Return the folders that the person ticked, in one order: equal choices share an engine. Raises _OAuthError."""
+        folders = set()
+        for value in values:
+            name, separator, path = value.partition("/")
+            if not separator or not name.isdecimal() or not name.isascii() or int(name) >= len(self._folders):
+                raise _OAuthError("invalid_request", "the form names a folder that it does not offer")
+            try:
+                folders.add(([*self._folders][int(name)], parse_path(path) if path else ""))
+            except VaultError:
+                raise _OAuthError("invalid_request", "the form names a folder that cannot be one") from None
+        return tuple(sorted(folders))
 
     async def _send_back(self, send: Send, request: _Request, answer: dict[str, str]) -> None:
         """Have the browser take an answer to the client, with this issuer's name in it (RFC 9207)."""
@@ -507,20 +590,33 @@ class SignIn:
         return "; ".join([*parts, "Secure"] if self._url.startswith("https:") else parts).encode()
 
 
-def _read_fields(data: bytes) -> tuple[dict[str, str], list[str]]:
-    """Return the fields of a form or a query, and the ``resource`` fields, of which there may be several.
+def _card_of(url: str) -> dict[str, Any]:
+    """Return what everybody may know of this server: nothing of its vaults, its people or its tools."""
+    host = urlsplit(url).hostname or ""
+    return {
+        "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+        "name": f"{'.'.join(reversed(host.split('.')))}/vaultwire",
+        "title": "Vaultwire",
+        "description": "Notes of an Obsidian vault. A person signs in, and says what a client may do.",
+        "version": __version__,
+        "remotes": [{"type": "streamable-http", "url": f"{url}/mcp"}],
+    }
+
+
+def _read_fields(data: bytes, many: str = "resource", most: int = _MAX_FIELDS) -> tuple[dict[str, str], list[str]]:
+    """Return the fields of a form or a query, and those of the name ``many``, of which there may be several.
 
     Raises _OAuthError.
     """
     try:
-        pairs = parse_qsl(data.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
+        pairs = parse_qsl(data.decode("ascii"), keep_blank_values=True, max_num_fields=most, errors="strict")
     except ValueError:  # UnicodeError, too
         raise _OAuthError("invalid_request", "this is not a form in UTF-8") from None
-    fields = {name: value for name, value in pairs if name != "resource"}
-    resources = [value for name, value in pairs if name == "resource"]
-    if len(fields) + len(resources) != len(pairs):
+    fields = {name: value for name, value in pairs if name != many}
+    repeated = [value for name, value in pairs if name == many]
+    if len(fields) + len(repeated) != len(pairs):
         raise _OAuthError("invalid_request", "a parameter is there twice")  # another program could read the other one
-    return fields, resources
+    return fields, repeated
 
 
 def _field(fields: Mapping[str, str], name: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ HOLD_DAYS = {1: "one day", 30: "30 days", 90: "90 days", 365: "a year"}
 """How long a grant may last, in days, as the person chooses."""
 USUAL_DAYS = 90
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --ground: #f6f5f2; --paper: #fffefb; --ink: #23211d; --soft: #625e55; --line: #b9b3a5;
   --accent: #5546a8; --on-accent: #fff; --warn: #fff3cf; --warn-ink: #6b4a00; }
 @media (prefers-color-scheme: dark) { :root { --ground: #191816; --paper: #211f1d; --ink: #e8e4dc; --soft: #aba598;
@@ -32,6 +33,8 @@ p, dl, fieldset { margin: 0 0 1rem; }
 dt { color: var(--soft); } dd { margin: 0 0 .6rem; } ul { margin: 0; padding-left: 1.2rem; }
 label { display: block; margin: 0 0 .8rem; } label.choice { margin: .4rem 0; }
 fieldset { padding: .4rem .8rem; border: 1px solid var(--line); border-radius: 8px; }
+ul.folders { max-height: 16rem; overflow-y: auto; padding: 0; list-style: none; }
+fieldset p { margin: 0 0 .4rem; }
 input[type=text], input[type=password], select { display: block; width: 100%; min-height: 2.8rem; padding: .4rem .7rem;
   font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--line); border-radius: 8px; }
 button { min-height: 2.8rem; padding: .4rem 1.2rem; font: inherit; color: inherit; background: none;
@@ -42,7 +45,7 @@ button.first { background: var(--accent); border-color: var(--accent); color: va
 .small { color: var(--soft); font-size: .9rem; margin: 1rem 0 0; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 """
-_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+"""Of all pages of this room."""
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -54,7 +57,6 @@ _PAGE = """<!DOCTYPE html>
 </head>
 <body>
 <main>
-<h1>{title}</h1>
 {body}
 </main>
 </body>
@@ -79,7 +81,7 @@ class Asked(NamedTuple):
         return "a program on your computer" if host == HERE else host
 
 
-def headers_of_page(redirect_uri: str = "", *, leads_on: bool = False) -> list[tuple[bytes, bytes]]:
+def headers_of_page(redirect_uri: str = "", *, leads_on: bool = False, style: str = STYLE) -> list[tuple[bytes, bytes]]:
     """Return the headers of a page; its form may lead to ``redirect_uri`` or, with ``leads_on``, also on from there."""
     # Browsers hold each redirect after a form to "form-action", also those of the client's own server, which may lead to an app
     # or to a port of the person's computer. So the page without a password allows these; the one with a password does not.
@@ -90,8 +92,9 @@ def headers_of_page(redirect_uri: str = "", *, leads_on: bool = False) -> list[t
         target = f"{parts.scheme}:"
     else:
         target = f"{parts.scheme}://{parts.netloc}"
+    style_hash = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = (
-        f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'{f' {target}' if redirect_uri else ''}; "
+        f"default-src 'none'; style-src 'sha256-{style_hash}'; form-action 'self'{f' {target}' if redirect_uri else ''}; "
         "base-uri 'none'; frame-ancestors 'none'"
     )
     return [
@@ -108,12 +111,12 @@ def headers_of_page(redirect_uri: str = "", *, leads_on: bool = False) -> list[t
 
 def message_page(title: str, *paragraphs: str) -> bytes:
     """Return a page that only says something."""
-    return _page(title, "\n".join(f"<p>{escape(text)}</p>" for text in paragraphs))
+    return page(title, "\n".join(f"<p>{escape(text)}</p>" for text in paragraphs))
 
 
 def sign_in_page(asked: Asked, problem: str = "", name: str = "") -> bytes:
     """Return the page on which a person gives name and password; ``problem`` is what was wrong the last time."""
-    return _page(
+    return page(
         f"Connect {asked.who} to your notes?",
         f"""{_about(asked)}
 {f'<p class="warning" role="alert">{escape(problem)}</p>' if problem else ""}
@@ -129,8 +132,11 @@ the next page asks you. Name and password are those of <code>vaultwire people ad
     )
 
 
-def consent_page(asked: Asked, person: str, ticket: str) -> bytes:
-    """Return the page on which a person allows a client something; ``ticket`` shows that the person signed in."""
+def consent_page(asked: Asked, person: str, ticket: str, folders: Mapping[str, Sequence[str] | None]) -> bytes:
+    """Return the page on which a person allows a client something; ``ticket`` shows that the person signed in.
+
+    ``folders`` are those of each vault, by its name; None where they are not known yet.
+    """
     reading = '<label class="choice"><input type="radio" name="access" value="{}"{}> {}</label>'
     choices = [reading.format("read", " checked", "Read and search notes")]
     if asked.may_write:
@@ -140,7 +146,7 @@ def consent_page(asked: Asked, person: str, ticket: str) -> bytes:
         for number, text in HOLD_DAYS.items()
     )
     notes = "".join(f"<li>{escape(line)}</li>" for line in asked.notes)
-    return _page(
+    return page(
         f"{person}, what may {asked.who} do?",
         f"""{_about(asked)}
 <dl><dt>With which notes</dt><dd><ul>{notes}</ul></dd>
@@ -148,6 +154,7 @@ def consent_page(asked: Asked, person: str, ticket: str) -> bytes:
 <form method="post">
 <input type="hidden" name="ticket" value="{escape(ticket)}">
 <fieldset><legend>It may</legend>{"".join(choices)}</fieldset>
+{_folders_to_tick(folders)}
 <label>For how long <select name="days">{days}</select></label>
 <div class="buttons"><button class="first" name="step" value="allow">Allow</button>
 <button name="step" value="refuse">Refuse</button></div>
@@ -155,6 +162,32 @@ def consent_page(asked: Asked, person: str, ticket: str) -> bytes:
 <p class="small">What it reads goes to {escape(asked.who)} and the company behind it. Its changes are on record under
 “{escape(person)} through {escape(host_of(asked.redirect_uri))}” and can be undone. To end it at any time:
 <code>vaultwire grants revoke</code>.</p>""",
+    )
+
+
+def _folders_to_tick(folders: Mapping[str, Sequence[str] | None]) -> str:
+    """Return the boxes for folders. There is no choice beside them that could contradict a tick."""
+    if any(paths is None for paths in folders.values()):
+        return (
+            '<p class="warning">Single folders cannot be chosen now: the notes are still being read. Wait a minute and '
+            "connect again, or go on and allow all notes.</p>"
+        )
+    boxes = []
+    for number, (vault, paths) in enumerate(folders.items()):
+        entries = [(path, path) for path in paths or ()]
+        if len(folders) > 1:
+            boxes.append(f"<li>{escape(vault)}</li>")
+            entries.insert(0, ("", f"all of {vault}"))
+        boxes += [
+            f'<li><label class="choice"><input type="checkbox" name="folder" value="{number}/{escape(path)}"> '
+            f"{escape(text)}</label></li>"
+            for path, text in entries
+        ]
+    if not boxes:
+        return ""
+    return (
+        "<fieldset><legend>Only in these folders</legend><p>Tick none, and it sees all notes. Tick some, and it sees "
+        f'nothing outside them.</p><ul class="folders">{"".join(boxes)}</ul></fieldset>'
     )
 
 
@@ -176,5 +209,7 @@ def _about(asked: Asked) -> str:
     return f'{about}\n<p class="warning">{escape(warning)}</p>'
 
 
-def _page(title: str, body: str) -> bytes:
-    return _PAGE.format(title=escape(title), style=_STYLE, body=body).encode()
+def page(title: str, body: str, style: str = STYLE, *, has_heading: bool = False) -> bytes:
+    """Return a page; ``title`` is text, ``body`` markup, which may have its heading in itself."""
+    heading = "" if has_heading else f"<h1>{escape(title)}</h1>\n"
+    return _PAGE.format(title=escape(title), style=style, body=heading + body).encode("utf-8", "replace")

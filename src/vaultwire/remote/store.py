@@ -8,6 +8,7 @@ bits, so nobody can find one by trying. A secret is looked up by its hash, so th
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import secrets
 import sqlite3
@@ -15,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from vaultwire.trust.policy import READS_ONLY
 from vaultwire.vault.disk.file_operations import keep_private, make_private
@@ -31,6 +32,8 @@ _SECRET_BYTES = 32
 # A browser in which a person once signed in.
 BROWSER_SECONDS = 365 * 24 * 3600
 _MOST_BROWSERS = 50
+# A browser that shows a person's notes.
+SESSION_SECONDS = 7 * 24 * 3600
 # Between two notes of when a grant was last used.
 _USED_SECONDS = 3600
 # Until a person ends it.
@@ -40,10 +43,11 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS people (name TEXT PRIMARY KEY COLLATE NOCASE, password TEXT NOT NULL, created INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS browsers (hash BLOB PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, expires INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS sessions (hash BLOB PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, expires INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS grants (
     id TEXT PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, client TEXT NOT NULL, client_id TEXT NOT NULL,
     client_name TEXT NOT NULL, writes INTEGER NOT NULL, created INTEGER NOT NULL, expires INTEGER NOT NULL,
-    used INTEGER NOT NULL
+    used INTEGER NOT NULL, folders TEXT NOT NULL DEFAULT '[]'
 );
 CREATE TABLE IF NOT EXISTS tokens (
     hash BLOB PRIMARY KEY, kind TEXT NOT NULL, grant_id TEXT NOT NULL, expires INTEGER NOT NULL, used INTEGER NOT NULL,
@@ -52,6 +56,18 @@ CREATE TABLE IF NOT EXISTS tokens (
 CREATE INDEX IF NOT EXISTS tokens_by_grant ON tokens (grant_id);
 CREATE INDEX IF NOT EXISTS tokens_by_parent ON tokens (parent);
 """
+
+
+Folders: TypeAlias = tuple[tuple[str, str], ...]
+"""Folders, each as the name of its vault and its path there."""
+
+
+def names_of(folders: Folders) -> list[str]:
+    """Return folders in words, one each, with the names of their vaults where they have some."""
+    return [
+        f"the folder {path}{f' of the vault {vault}' * bool(vault)}" if path else f"the vault {vault}"
+        for vault, path in folders
+    ]
 
 
 class Person(NamedTuple):
@@ -66,6 +82,7 @@ class Grant(NamedTuple):
     """What a person allowed a client: for whom ``person`` is empty, the person at the keyboard made a connector address.
 
     ``client`` is the host that gets the answers; ``client_name`` is what the client calls itself, which may be anything.
+    ``folders`` are all that it may see, each with its vault; an empty path is the whole vault, and none are all vaults.
     """
 
     id: str
@@ -77,6 +94,7 @@ class Grant(NamedTuple):
     created: int
     expires: int
     used: int
+    folders: Folders = ()
 
     @property
     def name(self) -> str:
@@ -114,7 +132,8 @@ class Replayed(Exception):  # noqa: N818 - what happened, for the log
         self.grant = grant
 
 
-_GRANT = "g.id, g.person, g.client, g.client_id, g.client_name, g.writes, g.created, g.expires, g.used"
+_GRANT = "g.id, g.person, g.client, g.client_id, g.client_name, g.writes, g.created, g.expires, g.used, g.folders"
+_GRANT_COLUMNS = len(Grant._fields)
 
 
 class Store:
@@ -130,6 +149,10 @@ class Store:
         self._lock = threading.Lock()
         self._writer = _connect(path)
         self._writer.executescript(_TABLES)
+        if "folders" not in [
+            column[1] for column in self._writer.execute("PRAGMA table_info (grants)")
+        ]:  # an older file
+            self._writer.execute("ALTER TABLE grants ADD COLUMN folders TEXT NOT NULL DEFAULT '[]'")
         self._reader = _connect(path)  # one of its own, so that it never waits for another's write
 
     def close(self) -> None:
@@ -195,6 +218,7 @@ class Store:
         Somebody may have known the old one, so no browser counts as the person's any more.
         """
         with self._writing() as database:
+            database.execute("DELETE FROM sessions WHERE person = ?", (name,))
             database.execute("DELETE FROM browsers WHERE person = ?", (name,))
             return database.execute("UPDATE people SET password = ? WHERE name = ?", (password, name)).rowcount > 0
 
@@ -202,6 +226,7 @@ class Store:
         """Remove a person with all that they granted. Return False if there is nobody of this name."""
         with self._writing() as database:
             database.execute("DELETE FROM browsers WHERE person = ?", (name,))
+            database.execute("DELETE FROM sessions WHERE person = ?", (name,))
             database.execute("DELETE FROM grants WHERE person = ?", (name,))
             self._prune(database)
             return database.execute("DELETE FROM people WHERE name = ?", (name,)).rowcount > 0
@@ -218,6 +243,28 @@ class Store:
                 (person, person, _MOST_BROWSERS),
             )
         return secret
+
+    def new_session(self, person: str) -> str:
+        """Return a secret for a browser in which a person reads notes."""
+        secret, now = _new_secret("vws_"), int(self._now())
+        with self._writing() as database:
+            database.execute("DELETE FROM sessions WHERE expires <= ?", (now,))
+            database.execute("INSERT INTO sessions VALUES (?, ?, ?)", (_hash(secret), person, now + SESSION_SECONDS))
+        return secret
+
+    def person_of_session(self, secret: str) -> str | None:
+        """Return who reads notes in the browser that has this secret, None for nobody."""
+        with self._writing() as database:
+            query = (
+                "SELECT p.name FROM sessions s JOIN people p ON p.name = s.person WHERE s.hash = ? AND s.expires > ?"
+            )
+            row = database.execute(query, (_hash(secret), self._now())).fetchone()
+            return None if row is None else str(row[0])
+
+    def end_session(self, secret: str) -> None:
+        """End what a browser may read."""
+        with self._writing() as database:
+            database.execute("DELETE FROM sessions WHERE hash = ?", (_hash(secret),))
 
     def is_browser_of(self, secret: str, person: str) -> bool:
         """Tell whether a person has signed in before in the browser that has this secret."""
@@ -269,7 +316,8 @@ class Store:
 
     def _add_grant(self, database: sqlite3.Connection, asked: Grant) -> Grant:
         grant = asked._replace(id=secrets.token_hex(8), created=int(self._now()), used=int(self._now()))
-        database.execute("INSERT INTO grants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", grant)
+        row = (*grant[:-1], json.dumps(grant.folders))
+        database.execute("INSERT INTO grants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         return grant
 
     def _prune(self, database: sqlite3.Connection) -> None:
@@ -376,7 +424,7 @@ class Store:
             f" WHERE t.hash = ? AND t.kind IN ({places})",
             (_hash(secret), *kinds),
         ).fetchone()
-        return None if row is None else (row[9:], _to_grant(row[:9]))
+        return None if row is None else (row[_GRANT_COLUMNS:], _to_grant(row[:_GRANT_COLUMNS]))
 
 
 def _connect(path: str) -> sqlite3.Connection:
@@ -387,7 +435,8 @@ def _connect(path: str) -> sqlite3.Connection:
 
 def _to_grant(row: Sequence[Any]) -> Grant:
     grant = Grant(*row)
-    return grant._replace(writes=bool(grant.writes))
+    folders = tuple((vault, path) for vault, path in json.loads(row[-1]))
+    return grant._replace(writes=bool(grant.writes), folders=folders)
 
 
 def _add_token(

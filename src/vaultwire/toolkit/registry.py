@@ -256,10 +256,14 @@ class Attachments(Protocol):
 
 
 class Outside(NamedTuple):
-    """What tools may use that is not in the vault, as the person allowed it: hosts, and sources of attachments."""
+    """What tools may use that is not in the vault, as the person allowed it: hosts, and sources of attachments.
+
+    ``page_of`` returns the address at which a person reads a note, by the vault's name and the note's path; empty for none.
+    """
 
     may_reach: Callable[[str], bool]
     attachments: Attachments
+    page_of: Callable[[str, str], str] = lambda _vault, _path: ""
 
 
 class ToolMaker(NamedTuple):

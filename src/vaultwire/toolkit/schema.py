@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from vaultwire.toolkit.registry import Description
 
-_SCALARS = {str: "string", int: "integer", bool: "boolean"}
+_SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean"}  # fractions: in results only
 _BOUNDS_KEYWORDS = {
     "string": ("minLength", "maxLength"),
     "integer": ("minimum", "maximum"),
@@ -114,6 +114,8 @@ def _split_docstring(tool: AnyTool) -> tuple[str, dict[str, str]]:
 def _property(hint: Any, description: str | None, default: Any) -> Description:
     """Return the schema of an argument; its description is the docstring's, else that of its type."""
     schema = _schema(_without_none(hint))
+    if schema["type"] == "number":
+        raise TypeError(f"{hint!r}: arguments are whole numbers")
     if description is not None:
         schema["description"] = description
     if default is not inspect.Parameter.empty and default is not None:

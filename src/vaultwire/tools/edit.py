@@ -123,7 +123,7 @@ def edit_note(
     category="tags and properties",
     listed="standard",
     destructive=True,
-    rare=("properties", "if_match"),
+    rare=("properties", "inline", "if_match"),
     plain=("paths", "remove"),
 )
 def set_properties(
@@ -134,6 +134,7 @@ def set_properties(
     set: Values | None = None,  # noqa: A002 - a model's word for it
     remove: Annotated[list[Name] | None, Bounds(1, 100)] = None,
     properties: Annotated[list[SetProperty] | None, Bounds(1, 100)] = None,
+    inline: bool = False,
     if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> Outcome[ChangedNote]:
@@ -149,6 +150,7 @@ def set_properties(
         set: {"status": "done", "tags": ["a"]}
         remove: Names.
         properties: What to set, with the type of a value that could be taken for another; instead of set.
+        inline: Change Dataview's inline fields (key:: value) that are there, instead of properties.
         if_match: Etag from read_notes. The note is changed only if it still is what was read.
     """
     if not (set or properties or remove) or (set and properties):
@@ -163,9 +165,10 @@ def set_properties(
     if both is not None:
         raise VaultError(INVALID_ARGUMENTS, f"{both}: give value or values, not both.", property=both)
     to_set += to_given(set or {})
-    revised = vault.revising.revise_properties(paths, to_set, remove or [], if_match, progress, dry_run=dry_run)
+    revise = vault.revising.revise_inline_fields if inline else vault.revising.revise_properties
+    revised = revise(paths, to_set, remove or [], if_match, progress, dry_run=dry_run)
     where = revised[0].path if len(revised) == 1 else counted(len(revised), "note")
-    what = [f"{counted(len(to_set), 'property')} of {where} set"] if to_set else []
+    what = [f"{counted(len(to_set), 'inline field' if inline else 'property')} of {where} set"] if to_set else []
     what += [f"removed {', '.join(remove)} from {where}"] if remove else []
     if len(revised) == 1:
         return _outcome(revised[0], "; ".join(what))

@@ -13,13 +13,14 @@ from vaultwire.toolkit.registry import Bounds, Cursor, Limit, Name, Outcome, pag
 from vaultwire.tools.attachments import MOST_SHOWN_BYTES, attachments_instead, show_attachment
 from vaultwire.vault.days import named
 from vaultwire.vault.disk.contents import part_etag
+from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.links.sections import line_count, line_span, parse_structure
 from vaultwire.vault.settings.obsidian_settings import ADJECTIVES
 from vaultwire.vault.value_types import Note, PeriodicNote, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
-Part = Literal["all", "outline", "frontmatter"]
+Part = Literal["all", "outline", "frontmatter", "fields"]
 MaxTokens = Annotated[
     int, Bounds(250, 2_500_000), "Read at most this much, roughly counted; the result says where to go on."
 ]
@@ -63,6 +64,7 @@ class OneOfMany(TypedDict):
         NotRequired[str], "Of a day's or longer time's note: the one before it; absent if there is none"
     ]
     next: Annotated[NotRequired[str], "The one after it"]
+    queries: Annotated[NotRequired[list[str]], "What its dataview blocks show, if asked for"]
     error: Annotated[NotRequired[str], "Code of what went wrong, such as FILE_NOT_FOUND; absent if nothing did"]
     message: Annotated[NotRequired[str], "What went wrong, and what would be right"]
 
@@ -140,7 +142,7 @@ class ListedNotes(TypedDict):
     listed="core",
     time_class="search",
     read_only=True,
-    rare=("max_tokens",),
+    rare=("queries", "max_tokens"),
     plain=("part",),
 )
 def read_notes(
@@ -151,6 +153,7 @@ def read_notes(
     section: Annotated[str | None, Bounds(1, 1000)] = None,
     lines: Annotated[str | None, Bounds(1, 30)] = None,
     part: Part = "all",
+    queries: bool = False,
     max_tokens: MaxTokens = DEFAULT_TOKENS,
 ) -> Outcome[ReadNotes]:
     """Read notes, or a part of them; each comes with its etag.
@@ -161,14 +164,29 @@ def read_notes(
         paths: Notes ("Note#Heading" for a part), pictures, PDFs, or days: "today", "2026-03-31", "last 7 days".
         section: Heading ("Plan#Next") or block ("^id").
         lines: "10-20", "10-" or "10".
-        part: "outline" has headings with their lines, tags, numbers of links and tasks.
+        part: "outline" has headings with their lines, tags, numbers of links and tasks; "fields" Dataview's (key:: value).
+        queries: Also give what the dataview blocks of each note show.
         max_tokens: Read at most this much of all together, roughly counted.
     """
     paths, days = _with_days(vault, progress, paths)
-    if days:
-        read = _read_all(vault, progress, paths, section, lines, part, max_tokens) if paths else _nothing()
-        return Outcome([*read.texts, *days], read.data)
-    return _read_all(vault, progress, paths, section, lines, part, max_tokens)
+    read = _read_all(vault, progress, paths, section, lines, part, max_tokens) if paths or not days else _nothing()
+    texts = [*read.texts, *days]
+    if queries:
+        texts += _with_queries(vault, progress, read.data)
+    return Outcome(texts, read.data, read.more)
+
+
+def _with_queries(vault: Vault, progress: Progress, data: ReadNotes) -> list[str]:
+    """Add what the ``dataview`` blocks of notes show to their data, and return it."""
+    from vaultwire.tools.dataview import note_queries  # noqa: PLC0415 - few reads need it
+
+    texts: list[str] = []
+    for note in data["notes"]:
+        path = note.get("path", "")
+        if "content" in note and is_note(path):
+            note["queries"] = note_queries(vault, path, vault.read(path, progress).text, progress)
+            texts += note["queries"]
+    return texts
 
 
 def _nothing() -> Outcome[ReadNotes]:
@@ -451,6 +469,8 @@ def read_note(
     note, span = vault.read_part(path, section, lines, progress)
     if part == "outline":
         return _outline(note, span, max_tokens)
+    if part == "fields":
+        return _fields(note, span, max_tokens)
     if part == "frontmatter":
         end = parse_frontmatter(note.text).end
         if not end:
@@ -461,6 +481,17 @@ def read_note(
             )
         span = Span(1, line_count(note.text[:end]))
     return _piece(note, span, max_tokens)
+
+
+def _fields(note: Note, span: Span, limit: int) -> Outcome[ReadNote]:
+    """Return the inline fields of these lines, each with its line."""
+    from vaultwire.dataview.fields import inline_fields  # noqa: PLC0415 - few reads need it
+
+    fields = [field for field in inline_fields(note.text) if span.first <= field.line <= span.last]
+    content = first_tokens("\n".join(f"{field.line}: {field.name}:: {field.value}" for field in fields), limit)
+    data = _facts(note, content, part_etag(note.etag))
+    head = f"({note.path}, {counted(len(fields), 'inline field')}, by line, etag {data['etag']})"
+    return Outcome([f"{head}\n{content}" if content else head], data)
 
 
 def _headline(data: ReadNotes) -> str:

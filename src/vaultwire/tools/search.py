@@ -16,8 +16,9 @@ from vaultwire.vault.value_types import Coverage, Found, Hit, NearNotes, Progres
 from vaultwire.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from vaultwire.vault.asking import SearchHelp
+    from vaultwire.vault.asking import Asked, SearchHelp
     from vaultwire.vault.attachment_texts.attachment_texts import AttachmentHit
+    from vaultwire.vault.explaining import Why
 
 
 _WORDS_SHOWN = 5  # of those that a note lacks
@@ -41,6 +42,34 @@ class FoundNote(TypedDict):
     matches: Annotated[list[MatchingLine], "The best matching lines"]
     missing: Annotated[NotRequired[list[str]], "Words of the query that the note lacks"]
     meaning: Annotated[NotRequired[int], "How near the note is in meaning, in percent, if it was found by that"]
+
+
+class PartOfScore(TypedDict):
+    """A part of a note's score."""
+
+    what: Annotated[str, "The word or phrase; empty if it is none"]
+    where: Annotated[str, "text, name, alias, heading, tag, file, path, or another reason"]
+    score: Annotated[float, "What it gives"]
+    rarity: Annotated[NotRequired[float], "How rare the word is there; larger is rarer"]
+    times: Annotated[NotRequired[int], "How often it is there"]
+
+
+class ExplainedNote(TypedDict):
+    """Why a note is where it is."""
+
+    path: Annotated[str, "Path in the vault"]
+    place: Annotated[int, "Its place among all results, from 1; 0: it is no result"]
+    score: Annotated[float, "The score by which it ranks: the sum of the parts"]
+    parts: Annotated[list[PartOfScore], "What makes the score"]
+    reasons: Annotated[list[str], "Why it is no result, or comes late"]
+
+
+class ExplainedSearch(TypedDict):
+    """Why a search shows what it shows."""
+
+    notes: Annotated[list[ExplainedNote], "The notes shown"]
+    note: Annotated[NotRequired[ExplainedNote], "The note that was asked for"]
+    left_out: Annotated[list[str], "Little words of a question, which count for nothing"]
 
 
 class MatchingAttachment(TypedDict):
@@ -95,6 +124,7 @@ class FoundNotes(TypedDict):
         NotRequired[EmbeddedSoFar],
         "The search was by meaning, too: notes has all that was found, in one order; total is of those with the words",
     ]
+    explained: Annotated[NotRequired[ExplainedSearch], "What explain asks for"]
     attachments: Annotated[NotRequired[list[MatchingAttachment]], "PDFs and text files that match, on the first page"]
     attachments_total: Annotated[NotRequired[int], "How many of them match in all"]
     attachments_unread: Annotated[NotRequired[int], "Attachments whose text is not read yet"]
@@ -122,7 +152,7 @@ class TaggedNotes(TypedDict):
     listed="core",
     time_class="search",
     read_only=True,
-    rare=("exact_total", "max_tokens", "meaning", "attachments"),
+    rare=("exact_total", "max_tokens", "meaning", "attachments", "explain"),
     plain=("query",),
 )
 def search_notes(
@@ -136,6 +166,7 @@ def search_notes(
     exact_total: bool = False,
     meaning: Literal["auto", "only", "off"] = "auto",
     attachments: bool = True,
+    explain: Annotated[str, Bounds(0, 1000)] = "",
     cursor: Cursor = None,
 ) -> Outcome[FoundNotes]:
     """Search texts and names of notes, canvases, PDFs; best first, with lines. Obsidian's syntax: all words must occur;
@@ -155,6 +186,7 @@ def search_notes(
         meaning: Where a model is set up: "auto" finds notes of the same meaning, too, for a question or plain words; "only"
             finds by meaning alone.
         attachments: Also search the text of PDFs and text files.
+        explain: "hits" for why each is where it is; or a note, for why it is where it is, or is not found.
     """
     if meaning == "only":
         near = vault.near(query, folder, progress, only=True)
@@ -171,37 +203,36 @@ def search_notes(
     has_room = not cursor and (asked or not (result.has_more or result.lacks_changes))
     near = vault.near(query, folder, progress, only=False) if meaning == "auto" and has_room else None
     help_texts = asked.help if asked else None if cursor else vault.search_help(query, folder, limit, result, progress)
-    hits = help_texts.hits if help_texts else result.hits
+    found = (result, asked, help_texts)
     if near is not None and near.hits:
+        hits = help_texts.hits if help_texts else result.hits
         together = near.with_words(hits, help_texts.absent if help_texts else ())
         lines, data = _by_meaning(query, near, together[:limit], max_tokens, result)
-        lines += _attachments(vault, query, folder, _ATTACHMENTS, data, progress) if attachments else []
-        return Outcome(["\n".join(lines)], data)
-    body = _as_text(hits, max_tokens)
-    data = _to_data(result, [hit for hit in hits[: len(body)] if hit in result.hits])
-    place = ":" if asked and body else page_text(offset, len(body), result.total) if result.total else "."
-    lines = _counted(result, query, place)
-    if near is not None:
-        data["by_meaning"], trouble = _covered(near.coverage)
-        lines += trouble
-    if help_texts:
-        lines += _explained(help_texts, folder, has_some=bool(result.hits))
-        _add_help(data, help_texts, [_to_found(hit) for hit in hits[: len(body)] if hit not in result.hits])
-    lines += body
-    if help_texts and len(body) < len(hits):
-        lines.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
-    elif result.has_more or len(body) < len(hits):
-        end = result.ends[len(body) - 1] if body else offset
-        data["next_cursor"] = cursor = f"{key or vault.keep_found(query, folder, result)}.{end}"
-        lines.append(f"{_more(result, end)}: pass cursor '{cursor}'.")
-    if attachments and not offset:
-        lines += _attachments(vault, query, folder, max(_ATTACHMENTS, limit - len(body)), data, progress)
+    else:
+        lines, data, end = _by_words(query, folder, found, offset, max_tokens)
+        if near is not None:
+            data["by_meaning"], trouble = _covered(near.coverage)
+            lines[1:1] = trouble
+        if end is not None:
+            data["next_cursor"] = f"{key or vault.keep_found(query, folder, result)}.{end}"
+            lines.append(f"{_more(result, end)}: pass cursor '{data['next_cursor']}'.")
+    if explain and not cursor:
+        lines += _why(vault, query, folder, found, explain, data, progress)
+    if attachments and not cursor:
+        most = max(_ATTACHMENTS, limit - len(data["notes"]) - len(data.get("partial_matches", ())))
+        lines += _attachments(vault, query, folder, most, data, progress)
     return Outcome(["\n".join(lines)], data)
 
 
-def _to_data(result: Found, hits: list[Hit]) -> FoundNotes:
+def _by_words(
+    query: str, folder: str, found: tuple[Found, Asked | None, SearchHelp | None], offset: int, max_tokens: int
+) -> tuple[list[str], FoundNotes, int | None]:
+    """Return the answer of a search by words, and the offset of the next page, None if there is none."""
+    result, asked, help_texts = found
+    hits = help_texts.hits if help_texts else result.hits
+    body = _as_text(hits, max_tokens)
     data = FoundNotes(
-        notes=[_to_found(hit) for hit in hits],
+        notes=[_to_found(hit) for hit in hits[: len(body)] if hit in result.hits],
         total=result.total,
         total_is_exact=result.total_is_exact,
         notes_searched=result.searched,
@@ -211,7 +242,65 @@ def _to_data(result: Found, hits: list[Hit]) -> FoundNotes:
         data["indexed_so_far"] = SoFar(indexed=result.so_far.indexed, notes=result.so_far.notes)
     if result.lacks_changes:
         data["changes_pending"] = True
-    return data
+    place = ":" if asked and body else page_text(offset, len(body), result.total) if result.total else "."
+    lines = _counted(result, query, place)
+    if help_texts:
+        lines += _explained(help_texts, folder, has_some=bool(result.hits))
+        _add_help(data, help_texts, [_to_found(hit) for hit in hits[: len(body)] if hit not in result.hits])
+    lines += body
+    if help_texts and len(body) < len(hits):
+        lines.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
+    elif result.has_more or len(body) < len(hits):
+        return lines, data, result.ends[len(body) - 1] if body else offset
+    return lines, data, None
+
+
+def _why(
+    vault: Vault,
+    query: str,
+    folder: str,
+    found: tuple[Found, Asked | None, SearchHelp | None],
+    explain: str,
+    data: FoundNotes,
+    progress: Progress,
+) -> list[str]:
+    """Return why the notes are where they are, one a line; put it into the data."""
+    explained = vault.explain_search(query, folder, found, "" if explain == "hits" else explain, progress)
+    shown = len(data["notes"]) + len(data.get("partial_matches", ()))
+    hits = explained.hits[:shown]
+    data["explained"] = ExplainedSearch(notes=[_to_explained(why) for why in hits], left_out=explained.left_out)
+    lines = ["Why:", *map(_why_line, hits)]
+    if explained.left_out:
+        lines.append(f"  (left out: {', '.join(explained.left_out)})")
+    if explained.note is not None:
+        near = vault.place_by_meaning(query, folder, explained.note.path, progress)
+        place = () if near is None else (f"by meaning it is number {near.rank}, {near.likeness:.0%} near",)
+        note = explained.note._replace(reasons=(*place, *explained.note.reasons))
+        data["explained"]["note"] = _to_explained(note)
+        lines.append(_why_line(note) if note.place else f"  {note.path} is not shown:")
+        lines += [f"    {reason}" for reason in note.reasons]
+    return lines
+
+
+def _why_line(why: Why) -> str:
+    parts = " ".join(
+        f"{part.score:+.2f} {part.what}{' in ' if part.what else ''}{part.where}"
+        + (f" (rarity {part.rarity:.2f}{f', {part.times} times' if part.times else ''})" if part.rarity else "")
+        for part in why.parts
+    )
+    return f"  {why.place}. {why.path}: {why.score:.2f} ={' ' if parts else ''}{parts}"
+
+
+def _to_explained(why: Why) -> ExplainedNote:
+    parts = []
+    for part in why.parts:
+        shown = PartOfScore(what=part.what, where=part.where, score=part.score)
+        if part.rarity is not None:
+            shown["rarity"] = part.rarity
+        if part.times is not None:
+            shown["times"] = part.times
+        parts.append(shown)
+    return ExplainedNote(path=why.path, place=why.place, score=why.score, parts=parts, reasons=list(why.reasons))
 
 
 def _add_help(data: FoundNotes, help_texts: SearchHelp, partial: list[FoundNote]) -> None:

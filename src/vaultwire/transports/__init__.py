@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
+from functools import partial
+from weakref import WeakKeyDictionary
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -51,9 +55,41 @@ async def send_page(scope: Scope, send: Send, body: bytes, *headers: tuple[bytes
         await send_whole(send, 405, own, b'{"error":"Method not allowed","message":"Use GET"}')
 
 
+class _Calls:
+    """The calls that other threads want an event loop to make."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Callable[[], object]] = deque()
+        self.is_loop_told = False
+
+    def make(self, loop: AbstractEventLoop) -> None:
+        """Make those that wait now."""
+        self.is_loop_told = False  # before looking: what comes later tells the loop again
+        try:
+            for _ in range(len(self.waiting)):
+                self.waiting.popleft()()
+        finally:
+            if self.waiting:  # others came meanwhile, or one of them failed
+                self.is_loop_told = True
+                loop.call_soon(self.make, loop)
+
+
+_calls: WeakKeyDictionary[AbstractEventLoop, _Calls] = WeakKeyDictionary()
+
+
 def call_on_loop(loop: AbstractEventLoop, function: Callable[..., object], *arguments: object) -> None:
-    """Have an event loop call a function. From any thread; nothing happens if the server, and with it the loop, has ended."""
+    """Have an event loop call a function. From any thread; nothing happens if the server, and with it the loop, has ended.
+
+    The loop is told once for all calls that come before it looks: to wake it is a call of the system, in which a thread gives
+    the interpreter to another, perhaps with a lock that the loop needs next.
+    """
+    calls = _calls.get(loop) or _calls.setdefault(loop, _Calls())
+    calls.waiting.append(partial(function, *arguments))
+    if calls.is_loop_told:
+        return
+    calls.is_loop_told = True
     try:
-        loop.call_soon_threadsafe(function, *arguments)
+        loop.call_soon_threadsafe(calls.make, loop)
     except RuntimeError:
-        pass
+        calls.waiting.clear()
+        calls.is_loop_told = False

@@ -9,6 +9,7 @@ Deny wins over everything else.
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 import re
@@ -87,6 +88,7 @@ class PathRules:
         self._deny = _List(deny)
         self._types = None if types is None else frozenset(map(fold, types))
         self._hidden = _List(rule for rule in write or () if _names_hidden(rule.text))
+        self._folders: tuple[str, ...] | None = None
         self.follows_links = follows_links
         self.privacy = privacy
         lists = {"deny": deny, "read": read, "write": write}
@@ -105,6 +107,20 @@ class PathRules:
         )
         self.stamp = hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
+    def only_in(self, folders: Iterable[str]) -> PathRules:
+        """Return these rules, narrowed to what is in some folders of the vault. They are no patterns."""
+        narrowed = copy.copy(self)
+        narrowed.hold_to(folders)
+        return narrowed
+
+    def hold_to(self, folders: Iterable[str]) -> None:
+        """Narrow these rules, before anything was asked of them."""
+        self._folders = tuple(sorted({f"{_entry(folder)}/" for folder in folders}))
+        self.sees = functools.lru_cache(_MAX_CACHED)(self._sees)
+        self.sees_folder = functools.lru_cache(_MAX_CACHED)(self._sees_folder)
+        facts = repr((self.stamp, self._folders)).encode("utf-8", "surrogatepass")
+        self.stamp = hashlib.blake2b(facts, digest_size=12).hexdigest()
+
     def _sees(self, path: str) -> bool:
         """Tell whether a file of this path may be seen."""
         return self.explain_seeing(path).is_allowed
@@ -114,6 +130,8 @@ class PathRules:
         entry = f"{_entry(folder)}/"
         if self._deny.find(entry) is not None:
             return False
+        if self._folders is not None and not entry.startswith(self._folders):
+            return None if any(own.startswith(entry.lstrip("/")) for own in self._folders) else False
         return True if self._read is None or self._read.find(entry) is not None else None
 
     def may_change(self, path: str) -> bool:
@@ -131,6 +149,8 @@ class PathRules:
         original = original_of_rescued(path)
         if original is not None and not (seen := self.explain_seeing(original)).is_allowed:
             return Reason(False, f"it holds what was saved as {original!r}; {seen.text}", seen.rule)
+        if self._folders is not None and not entry.startswith(self._folders):
+            return Reason(False, "it is in none of the folders that this client was allowed")
         name = entry.rpartition("/")[2]
         if self._types is not None and (name.rpartition(".")[2] if "." in name else "") not in self._types:
             return Reason(False, f"its type is not one of {', '.join(sorted(self._types))}")

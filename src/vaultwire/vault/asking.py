@@ -6,6 +6,8 @@ the first note is the same for every limit. A bounded number of notes is read.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from vaultwire.vault.index.index import Index
@@ -40,13 +42,16 @@ _NAMES, _MOST_NAME_WORDS = 3, 6
 class SearchHelp(NamedTuple):
     """Help with a search. ``hits``: the notes with most words, and those with all, best first; each says what is ``missing``.
 
-    ``absent``: the words that are in no note. ``names``: notes whose names are similar to the query.
+    ``absent``: the words that are in no note. ``names``: notes whose names are similar to the query. ``partial``: the query
+    that found notes without all words, and ``shares`` what each has of them, by weight: such notes rank by score times share.
     """
 
     hits: list[Hit]
     absent: list[str]
     names: list[VaultPath]
     hints: list[str]
+    partial: Query | None = None
+    shares: Mapping[VaultPath, float] = MappingProxyType({})
 
 
 class PartialSearches:
@@ -61,6 +66,8 @@ class PartialSearches:
         """Return help, None if there is none. ``result``: the first page of the results, of ``limit`` notes."""
         hints = query_hints(query)
         hits, absent, names = result.hits, list[str](), list[VaultPath]()
+        shares: dict[VaultPath, float] = {}
+        self._partial: Query | None = None
         plain = plain_words(query)
         is_whole = not (result.has_more or result.so_far or result.lacks_changes)
         if is_whole and not result.total:
@@ -72,7 +79,10 @@ class PartialSearches:
             partial = self._partial_matches(query, plain, counts, result)
             ranked = sorted([*[(hit, 1.0) for hit in hits], *partial[: limit - len(hits)]], key=rank)
             hits = [hit for hit, _ in ranked] if partial else hits
-        return SearchHelp(hits, absent, names, hints) if hits != result.hits or absent or names or hints else None
+            shares = {hit.path: share for hit, share in partial}
+        if hits == result.hits and not (absent or names or hints):
+            return None
+        return SearchHelp(hits, absent, names, hints, self._partial, shares)
 
     def _partial_matches(
         self, query: Query, plain: PlainWords, counts: dict[Text, int], result: Found
@@ -92,7 +102,8 @@ class PartialSearches:
         in_vault = len(words) / len(counts)
         least = _LEAST_SHARE if matching else _LEAST_ALONE
         partial: list[tuple[Hit, float]] = []
-        (candidates,) = self._search([plain.any_of(query, rarer or words, words)], _HELP_CANDIDATES)
+        self._partial = plain.any_of(query, rarer or words, words)
+        (candidates,) = self._search([self._partial], _HELP_CANDIDATES)
         for hit in candidates.hits:
             share = 1 - sum(weights[word] for word in hit.missing) / present
             if hit.path not in matching and share * in_vault >= least:
@@ -140,9 +151,14 @@ class Asked(NamedTuple):
 
 
 class Asking:
-    """Answers questions to one folder, or to the whole vault."""
+    """Answers questions to one folder, or to the whole vault.
+
+    ``looked_at``: all notes that were ranked for the last question, best first; ``asked``: its words with their weights.
+    """
 
     def __init__(self, index: Index, folder: VaultPath | None, progress: Progress) -> None:
+        self.looked_at: list[Hit] = []
+        self.asked: tuple[Word, ...] = ()
         self._index = index
         self._folder = folder
         self._progress = progress
@@ -185,7 +201,9 @@ class Asking:
         if len(present) == len(question.words):
             hits |= self._search(Query("", every, asked=asked), _WITH_ALL)
         ranked = sorted((hit for hit in hits.values() if hit.score > 0), key=lambda hit: (-hit.score, hit.path))
-        return [hit for hit in ranked if not hit.missing or hit.score >= ranked[0].score * _LEAST]
+        shown = [hit for hit in ranked if not hit.missing or hit.score >= ranked[0].score * _LEAST]
+        self.looked_at, self.asked = ranked, asked
+        return shown
 
     def _search(self, query: Query, limit: int) -> dict[VaultPath, Hit]:
         (found,) = self._index.search_each([query], self._folder, limit, self._progress)

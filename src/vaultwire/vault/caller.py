@@ -432,3 +432,30 @@ class RememberedResults(Generic[_R]):
                 if total <= _MOST_BYTES and len(self._results) <= _MOST_RESULTS:
                     break
                 total -= self._results.pop(oldest)[1]
+
+
+class RememberedFacts:
+    """What was read of the texts of files, each true while the file's stamp is the same. Safe to use from several threads.
+
+    It belongs to one index, so to what one run may see. The oldest facts are dropped when there are too many bytes of them.
+    """
+
+    def __init__(self, most_bytes: int = 16_000_000) -> None:
+        self._lock = threading.Lock()
+        self._most = most_bytes
+        self._bytes = 0
+        self._facts: dict[Hashable, tuple[Hashable, Any, int]] = {}
+
+    def get(self, name: Hashable, stamp: Hashable) -> Any:
+        """Return what is known of a file in this state; None if nothing is."""
+        known = self._facts.get(name)
+        return known[1] if known is not None and known[0] == stamp else None
+
+    def keep(self, name: Hashable, stamp: Hashable, fact: object, size: int) -> None:
+        """Keep what was read of a file in this state; ``size``: the bytes that it takes."""
+        with self._lock:
+            old = self._facts.pop(name, None)
+            self._facts[name] = (stamp, fact, size)
+            self._bytes += size - (old[2] if old is not None else 0)
+            while self._bytes > self._most:
+                self._bytes -= self._facts.pop(next(iter(self._facts)))[2]

@@ -7,10 +7,11 @@ from typing import NamedTuple
 from vaultwire.bases.base_edits import check_base
 from vaultwire.vault.base_queries.bases import Bases
 from vaultwire.vault.base_queries.running import BaseSource
-from vaultwire.vault.disk.conflict_copies import ConflictCopy, conflict_copies, is_version_of
+from vaultwire.vault.disk.conflict_copies import ConflictCopy
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import is_base, is_canvas, is_note, lies_in, parse_path, text_of
+from vaultwire.vault.disk.paths import is_base, is_canvas, is_note, parse_path
+from vaultwire.vault.editing.conflicts import find_conflict_copies
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.summaries import Suspects
@@ -34,29 +35,6 @@ class AllSuspects(NamedTuple):
     def size(self) -> int:
         """Bytes in memory."""
         return self.notes.size + sum(map(len, self.bases)) + sum(2 * len(copy.path) for copy in self.copies)
-
-
-def find_conflict_copies(
-    files: Files, index: Index, progress: Progress, place: VaultPath | None = None
-) -> list[ConflictCopy]:
-    """Return the conflict copies of a vault that may be seen, in path order. ``place``: one file, or a folder.
-
-    A file of a name that people give, too, is one only if its text is a version of the other's.
-    """
-    copies = [
-        copy
-        for copy in conflict_copies(index.paths(progress), files.root)
-        if place is None or lies_in(copy.path, place)
-    ]
-    return [copy for copy in copies if copy.is_certain or _are_versions(files, copy)]
-
-
-def _are_versions(files: Files, copy: ConflictCopy) -> bool:
-    try:
-        one, other = (text_of(path, files.read(path).data) for path in (copy.path, copy.original))
-    except VaultError:
-        return False
-    return one is not None and other is not None and is_version_of(one, other)
 
 
 def _to_finding(copy: ConflictCopy) -> Finding:

@@ -53,14 +53,32 @@ class Line(NamedTuple):
     text: str
 
 
+class ScorePart(NamedTuple):
+    """A part of a note's score: the word or phrase that gives it, where that stands, and how much it gives.
+
+    ``where``: text, name, alias, heading, tag, file, path; or another reason in a few words. The parts of a note together are
+    its score, exactly as it is ranked. ``rarity`` and ``times``: how rare the word is in that field, and how often it is there.
+    """
+
+    what: str
+    where: str
+    score: float
+    rarity: float | None = None
+    times: int | None = None
+
+
 class Hit(NamedTuple):
-    """One note that a search found, with the best of its ``matches`` lines. ``missing``: words of the query it lacks."""
+    """One note that a search found, with the best of its ``matches`` lines. ``missing``: words of the query it lacks.
+
+    ``why``: the parts of its score, where the search itself knows them.
+    """
 
     path: VaultPath
     score: float
     matches: int
     lines: list[Line]
     missing: tuple[str, ...] = ()
+    why: tuple[ScorePart, ...] = ()
 
 
 class IndexedSoFar(NamedTuple):

@@ -43,6 +43,7 @@ from vaultwire.vault.value_types import (
     Backlink,
     ByMeaning,
     Found,
+    MeaningHit,
     NearNotes,
     Note,
     NoteStat,
@@ -56,12 +57,15 @@ if TYPE_CHECKING:
     from vaultwire.vault.asking import Asked, SearchHelp
     from vaultwire.vault.attachment_texts.attachment_texts import FoundAttachments, ReadingReport
     from vaultwire.vault.base_queries.bases import Bases
+    from vaultwire.vault.base_queries.dataview import DataviewQueries
     from vaultwire.vault.caller import PagedResults
     from vaultwire.vault.checking import AllSuspects, Checking
     from vaultwire.vault.editing.arranging import Arranging, Fixing
+    from vaultwire.vault.editing.conflicts import Conflicts
     from vaultwire.vault.editing.history import History, Pending, Reviewing
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Making, Writing
+    from vaultwire.vault.explaining import Explained
     from vaultwire.vault.holding.holding import Holding
     from vaultwire.vault.links.checks import Checked
     from vaultwire.vault.links.faults import Finding
@@ -169,6 +173,14 @@ class Vault:
 
         bench = self._bench
         return Bases(bench.files, bench.index, bench.settings, bench.now, bench.base_results)
+
+    @property
+    def dataview(self) -> DataviewQueries:
+        """Queries of Dataview over the vault."""
+        from vaultwire.vault.base_queries.dataview import DataviewQueries  # noqa: PLC0415 - few calls need it
+
+        bench = self._bench
+        return DataviewQueries(bench.files, bench.index, bench.settings, bench.now, bench.inline_fields)
 
     # ------------------------------------------------------------------ reading
 
@@ -335,6 +347,31 @@ class Vault:
             return None
         return meaning.near_query(query, locate_folder(self._files, folder), progress, only=only)
 
+    def place_by_meaning(
+        self, query: str, folder: str, path: VaultPath, progress: Progress = NO_PROGRESS
+    ) -> MeaningHit | None:
+        """Return a note's rank and likeness by meaning for a query; None where there is no model, and if it is not found."""
+        meaning = self._bench.meaning
+        return None if meaning is None else meaning.place_of(query, path, locate_folder(self._files, folder), progress)
+
+    def explain_search(
+        self,
+        query: str,
+        folder: str,
+        found: tuple[Found, Asked | None, SearchHelp | None],
+        note: str,
+        progress: Progress = NO_PROGRESS,
+    ) -> Explained:
+        """Return why the notes that a search has just ``found`` are where they are, and why ``note`` is where it is, if given.
+
+        Raises VaultError as ``locate`` does.
+        """
+        from vaultwire.vault.explaining import Explaining  # noqa: PLC0415 - few searches need it
+
+        place = locate_folder(self._files, folder)
+        path = locate_readable(self._files, self._index, note, progress) if note else None
+        return Explaining(self._files, self._index, place, query, progress).explain(*found, path)
+
     def search_attachments(
         self, query: str, folder: str, limit: int, progress: Progress = NO_PROGRESS
     ) -> FoundAttachments | None:
@@ -439,6 +476,13 @@ class Vault:
         from vaultwire.vault.editing.arranging import Fixing  # noqa: PLC0415 - see the head
 
         return Fixing(self._bench)
+
+    @property
+    def conflicts(self) -> Conflicts:
+        """Conflict copies of sync programs, and conflicts that Git left: found and joined."""
+        from vaultwire.vault.editing.conflicts import Conflicts  # noqa: PLC0415 - see the head
+
+        return Conflicts(self._bench)
 
     @property
     def making(self) -> Making:

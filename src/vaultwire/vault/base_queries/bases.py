@@ -385,7 +385,7 @@ def _offset(at: datetime) -> timedelta:
         return timedelta(seconds=-time.timezone)
 
 
-def _in_zone(now: datetime) -> datetime:
+def in_zone(now: datetime) -> datetime:
     """Return the time with a zone that knows the offset of every date; a local time has none."""
     return now if now.tzinfo else now.replace(tzinfo=_LocalZone(time.tzname))
 
@@ -492,7 +492,7 @@ class Bases:
         view_asked = find_view(base, view or place.view)
         if CachedExcludes(self._files.root, self._settings).get().is_excluded(path):
             return [_IS_EXCLUDED]
-        now = _in_zone(self._now())
+        now = in_zone(self._now())
         rows = self._index.rows(progress)
         types = self._settings.get().property_types
         note = NoteToBe(path, text, now.timestamp() * 1000)
@@ -502,7 +502,7 @@ class Bases:
     def _query(self, rows: Rows, base: Base, view: str, this: str, progress: Progress) -> ViewQuery:
         shown = find_view(base, view)
         host = self._host(rows, progress, reads_creation=asks_for_creation(base, shown))
-        return ViewQuery(rows, host, base, shown, this=this, now=_in_zone(self._now()))
+        return ViewQuery(rows, host, base, shown, this=this, now=in_zone(self._now()))
 
     def _run(self, query: ViewQuery, rows: Rows, path: str, progress: Progress) -> BaseResult:
         judge = OneProperty(query, rows, progress) if self._by_index else None

@@ -1,23 +1,21 @@
 """Steps that were made from files as they were, made on the files as they are now: what accepting a proposal does.
 
-An edit is merged with what was changed since (``markdown.diffs.merge``); it conflicts only where both changed the same lines,
-or the same property. Nothing is written here: ``rebase`` looks, and the person sees what it found before it is executed.
+An edit is joined with what was changed since (``markdown.three_way``); it conflicts only where both changed the same words,
+the same task, cell, property or element. Nothing is written here: ``rebase`` looks, and the person sees what it found before
+it is executed.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from vaultwire.markdown.diffs import merge
 from vaultwire.markdown.parsed_note import Span
-from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.markdown.three_way import form_of, join
 from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.changes.projected_tree import ProjectedTree
-from vaultwire.vault.disk.contents import Content, plain_text
-from vaultwire.vault.disk.paths import is_canvas, is_note
+from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import VaultPath
 
@@ -108,46 +106,20 @@ def _merged(path: VaultPath, now: Content, old: Content | None, new: Content) ->
         mine, base, theirs = (content.data.decode() for content in (now, old or Content(b""), new))
     except UnicodeDecodeError:
         return Overlap(f"{path!r} is no text and was changed since")
-    merged = merge(mine, base, theirs)
-    data = merged.text.encode()
+    joined = join(base, mine, theirs, form_of(path))
+    if not joined.clashes and old is not None:
+        return Write(path, now, joined.text.encode())
+    named = [clash.name for clash in joined.clashes if clash.what != "lines"]
+    if named:  # of two values one stands in the text
+        joined = join(base, mine, theirs, "text")
+    data, spans = joined.text.encode(), tuple(clash.span for clash in joined.clashes) or (Span(1, 1),)
     if old is None:
-        return Overlap(f"there is another {path!r} by now", data, tuple(merged.overlaps) or (Span(1, 1),))
-    if merged.overlaps:
-        lines = ", ".join(_words(span) for span in merged.overlaps)
-        return Overlap(f"the same lines of {path!r} were changed since (line {lines})", data, tuple(merged.overlaps))
-    if not _is_sound(path, (mine, base, theirs, merged.text)):
-        return Overlap(f"the properties of {path!r} were changed since", data, (Span(1, 1),))
-    return Write(path, now, data)
+        return Overlap(f"there is another {path!r} by now", data, spans)
+    if named:
+        return Overlap(f"{', '.join(named)} in {path!r} was changed since, too", data, spans)
+    lines = ", ".join(_words(span) for span in spans)
+    return Overlap(f"the same lines of {path!r} were changed since (line {lines})", data, spans)
 
 
 def _words(span: Span) -> str:
     return f"{span.first}" if span.first == span.last else f"{span.first}-{span.last}"
-
-
-def _is_sound(path: VaultPath, texts: tuple[str, str, str, str]) -> bool:
-    """Tell whether a merged text is what both wanted where lines alone do not say: each property, and JSON that is JSON.
-
-    ``texts``: now, before and after the change that is made, and merged.
-    """
-    if is_canvas(path):
-        return _is_json(texts[3]) or not _is_json(texts[0])
-    if not is_note(path):
-        return True
-    mine, base, theirs, both = (parse_frontmatter(plain_text(text.encode())) for text in texts)
-    if both.problems and not mine.problems:
-        return False
-    for name in {*mine.values, *base.values, *theirs.values, *both.values}:
-        values = [each.values.get(name) for each in (mine, base, theirs, both)]
-        if values[2] != values[1] and values[0] not in (values[1], values[2]):
-            return False
-        if values[3] != (values[2] if values[2] != values[1] else values[0]):
-            return False
-    return True
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-from vaultwire.markdown.diffs import Conflict, revert
+from vaultwire.markdown.three_way import Conflict, form_of, revert
 from vaultwire.vault.changes.change import Change, DetailedChange, Move, Step, Write, moves_of, paths_of
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.projected_tree import MovePaths, ProjectedTree, simplified
@@ -240,7 +240,7 @@ class _UndoPlanner:
     def _revert(self, step: Write, before: bytes, after: bytes, path: VaultPath) -> None:
         now = self._tree.read(path) or b""
         try:
-            reverted = revert(now.decode(), before.decode(), after.decode())
+            reverted = revert(now.decode(), before.decode(), after.decode(), form_of(path))
         except UnicodeDecodeError:
             self._refuse(step.path, f"{path!r} is no text and was changed since")
         if isinstance(reverted, Conflict):

@@ -153,14 +153,18 @@ class ConflictCopy(NamedTuple):
     is_certain: bool
 
     @property
-    def words(self) -> str:
-        """What it is, in a sentence for a person."""
+    def made(self) -> str:
+        """Who made it, and when."""
         when = f" on {self.date}" if self.date else ""
         who = f", device or person {self.device}" if self.device else ""
-        made = f"a copy that {self.program} made{when}{who}"
+        return f"a copy that {self.program} made{when}{who}"
+
+    @property
+    def words(self) -> str:
+        """What it is, in a sentence for a person."""
         if self.has_original:
-            return f"{made}: {self.original!r} was changed in two places"
-        return f"{made} of {self.original!r}, which is not there any more: it was moved or deleted"
+            return f"{self.made}: {self.original!r} was changed in two places. resolve_conflicts joins them"
+        return f"{self.made} of {self.original!r}, which is not there any more: it was moved or deleted"
 
 
 def conflict_copies(paths: Iterable[VaultPath], root: str = "") -> list[ConflictCopy]:

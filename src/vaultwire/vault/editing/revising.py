@@ -147,6 +147,39 @@ class Revising:
 
         return self._revise(names, change, if_match, progress, notices, dry_run=dry_run)
 
+    def revise_inline_fields(
+        self,
+        names: Sequence[str],
+        given: Sequence[GivenProperty],
+        removed: Sequence[str],
+        if_match: str | None,
+        progress: Progress,
+        *,
+        dry_run: bool,
+    ) -> list[Revised]:
+        """Set and remove inline fields of notes, in one change; every other byte stays. See ``dataview.fields``.
+
+        Raises VaultError: INVALID_ARGUMENTS for a field that a note does not have, or has several times.
+        """
+        from vaultwire.dataview.fields import FieldError, remove_field, set_field  # noqa: PLC0415 - few edits need it
+
+        def change(path: VaultPath, text: str) -> str:
+            plain = to_plain(text)
+            if plain != text and plain.replace("\n", "\r\n") != text:
+                message = f"{path} mixes line ends of Windows and of other systems: edit the inline field as text."
+                raise VaultError(INVALID_ARGUMENTS, message, path=path)
+            try:
+                after = plain
+                for each in given:
+                    after = set_field(after, each.name, _field_text(each.value))
+                for name in removed:
+                    after = remove_field(after, name)
+            except FieldError as error:
+                raise VaultError(INVALID_ARGUMENTS, f"{path} {error}.", path=path) from None
+            return after if plain == text else after.replace("\n", "\r\n")
+
+        return self._revise(names, change, if_match, progress, dry_run=dry_run)
+
     def with_properties(self, text: str, given: Sequence[GivenProperty], progress: Progress) -> str:
         """Return the text of a new note with these properties."""
         try:
@@ -395,3 +428,12 @@ def _located(context: PlanContext, edit: CanvasEdit) -> CanvasEdit:
     name, mark, subpath = named.partition("#")
     path = locate_file(context.files, context.index, name, context.progress)
     return edit._replace(fields={**edit.fields, "file": path, "subpath": mark + subpath if subpath else None})
+
+
+def _field_text(value: PropertyValue) -> str:
+    """Return a value as it is written in an inline field: true and false in small letters, a list with commas."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ", ".join(map(_field_text, value))
+    return "" if value is None else str(value)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.vault.caller import Caller, RememberedResults
+from vaultwire.vault.caller import Caller, RememberedFacts, RememberedResults
 from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, files_of, follow, paths_of
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.projected_tree import MovePaths, simplified
@@ -331,6 +331,7 @@ class Workbench:
         self.max_attachment_bytes = max_attachment_bytes
         self.holding = Holding(changes, files)
         self.base_results: RememberedResults[Any] = RememberedResults()
+        self.inline_fields = RememberedFacts()  # of the texts of notes, for queries of Dataview
         self.sketches: dict[VaultPath, tuple[NoteStat, array[int]]] = {}  # of the texts of notes (``insights.similar``)
         self.caller = Caller()
         self._read_first = read_first

@@ -19,7 +19,7 @@ from vaultwire.vault.index.freshness import Freshness, OnChange, Patience
 from vaultwire.vault.index.index_folder import IndexFolder, IndexParts
 from vaultwire.vault.index.link_graph import GraphKeeper, LinkGraph
 from vaultwire.vault.index.rows import Remembered, Rows
-from vaultwire.vault.index.searching import Lacks, Page, Searches
+from vaultwire.vault.index.searching import Lacks, Page, Place, Searches
 from vaultwire.vault.index.summaries import FolderFiles, Misfits, SharedWords, Suspects
 from vaultwire.vault.index.updater import IndexUpdater
 from vaultwire.vault.listed import Keys, Listed
@@ -152,6 +152,17 @@ class Index:
         return self._ask(
             lambda _: [self._searches.page(query, folder, page, progress) for query in queries], progress, check=False
         )
+
+    def explain(self, query: Query, folder: VaultPath | None, path: VaultPath, progress: Progress) -> Place | None:
+        """Return the place of a note among the results of a search, and the parts of its score; None if it is no result.
+
+        For use right after the search, in the state of which it answers.
+        """
+        return self._ask(lambda _: self._searches.explain(query, folder, path, progress), progress, check=False)
+
+    def is_excluded(self, path: VaultPath, progress: Progress) -> bool:
+        """Tell whether the vault's rules exclude a file from searches."""
+        return self._ask(lambda catalog: (known := catalog.known(path)) is not None and known.is_excluded, progress)
 
     def find(self, conditions: NoteFilter, folder: VaultPath | None, progress: Progress) -> Listed[NamedNote]:
         """Return the notes that meet the conditions, in the order asked for."""

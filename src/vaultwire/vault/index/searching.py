@@ -22,6 +22,7 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index import catalog_queries
 from vaultwire.vault.index.catalog import IN_LIST, NOT_INDEXABLE, Catalog, FileRow
 from vaultwire.vault.index.catalog_queries import from_stored, tasks_of, tasks_with
+from vaultwire.vault.index.explaining import score_parts
 from vaultwire.vault.index.index_folder import IndexParts
 from vaultwire.vault.index.search_plan import FOLDER, HAS_ENCODED, KIND, AllOf, ExactValue, exact_value, make_plan
 from vaultwire.vault.index.text_index import TextIndex
@@ -32,7 +33,17 @@ from vaultwire.vault.search.matching import Match, Matcher, required_text
 from vaultwire.vault.search.note_parts import Value, read_searchable, searchable_text
 from vaultwire.vault.search.query import And, Expression, Or, Property, Query, Within
 from vaultwire.vault.search.terms import Text, TextForms, fold_case, strip_diacritics
-from vaultwire.vault.value_types import Found, Hit, IndexedSoFar, KeptResults, NoteStat, Progress, ReadSoFar, VaultPath
+from vaultwire.vault.value_types import (
+    Found,
+    Hit,
+    IndexedSoFar,
+    KeptResults,
+    NoteStat,
+    Progress,
+    ReadSoFar,
+    ScorePart,
+    VaultPath,
+)
 
 # Which notes have a property or a task that a search asks for, by the catalog alone: no note is read for it.
 #
@@ -247,6 +258,14 @@ class Snapshot(NamedTuple):
         return results
 
 
+class Place(NamedTuple):
+    """The place of a note among the results, from 1, its score, and the parts of that."""
+
+    place: int
+    score: float
+    parts: tuple[ScorePart, ...]
+
+
 class Page(NamedTuple):
     """The part of the results that is asked for. ``exact_total``: count all that match, however long it takes."""
 
@@ -284,6 +303,11 @@ class Searches:
         snapshot = self._latest(lacks)
         results = kept or snapshot.search(self._files, parts, query, folder, progress)
         return results.page(page, progress, snapshot.version)
+
+    def explain(self, query: Query, folder: VaultPath | None, path: VaultPath, progress: Progress) -> Place | None:
+        """Return the place of a note among the results in the state of the last search, None if it is none of them."""
+        snapshot = self._latest(None)
+        return snapshot.search(self._files, self._parts, query, folder, progress).explain(path, progress)
 
     def newest_text(self) -> TextIndex:
         """Return the text index as of now."""
@@ -419,6 +443,26 @@ class SearchResults:
         so_far, lacks = self._so_far, self._lacks_changes
         return Found(hits, total, *self._counts, is_counted, ends, has_more, self, so_far, read, lacks)
 
+    def explain(self, path: VaultPath, progress: Progress) -> Place | None:
+        """Return the place of a note among all results, with the parts of its score; None if it is no result.
+
+        Finds results until it is among them: all, if it is none.
+        """
+        rows = self.parts.catalog.rows("SELECT id FROM files WHERE path = ? AND NOT is_excluded", (path,))
+        note_id = rows[0][0] if rows else -1
+        with self._working(progress):
+            while note_id not in self._matched.ids and not self._is_complete:
+                self._find(len(self._matched.ids) + _READ_AT_ONCE, lambda: False, {})
+            if note_id not in self._matched.ids:
+                return None
+            place = self._matched.ids.index(note_id)
+            score = self._matched.scores[place]
+            ranked = self._ranking.explain(note_id)
+        if ranked is None:
+            # It has just changed, or holds what the text index has not: its file was matched.
+            return Place(place + 1, score, (ScorePart("", "the file itself, not indexed yet", score),))
+        return Place(place + 1, score, tuple(score_parts(ranked.account, ranked.first, _SCALE)))
+
     def _is_late(self, started: float, asked: Page) -> bool:
         """Tell whether it is time to end counting."""
         most = _COUNT_SECONDS if self._checked >= _COUNTED_FIRST else _COUNT_SECONDS_OF_FIRST
@@ -518,7 +562,7 @@ class SearchResults:
                     self._dropped.add(note_id)
                 else:
                     own = match.score if self._matcher.gives_scores else score
-                    hits.append(Hit(stat.path, own, match.matches, match.lines, match.missing))
+                    hits.append(Hit(stat.path, own, match.matches, match.lines, match.missing, match.why))
                     ends.append(offset)
         return hits, ends
 

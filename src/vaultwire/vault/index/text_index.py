@@ -338,12 +338,26 @@ _LEAST_WRITER_BYTES = 15_000_000  # the library's own limit
 _REMOVED_FACTOR = 4
 
 
+class RankedNote(NamedTuple):
+    """What makes the score of a note: the library's own account of it, as JSON, and the extra score of notes as written."""
+
+    account: str
+    first: float
+
+
 class Ranking:
     """All notes that a plan finds at one state of the text index, best first."""
 
-    def __init__(self, search: Callable[[int, int], TextHits]) -> None:
-        """``search`` returns the notes from an offset on, so many at most."""
+    def __init__(
+        self, search: Callable[[int, int], TextHits], explain: Callable[[int], RankedNote | None] = lambda _: None
+    ) -> None:
+        """``search`` returns the notes from an offset on, so many at most; ``explain`` what makes the score of one."""
         self._search = search
+        self._explain = explain
+
+    def explain(self, note_id: int) -> RankedNote | None:
+        """Return what makes the score of a note; None if that is not known any more, or the plan does not find it."""
+        return self._explain(note_id)
 
     def page(self, offset: int, limit: int) -> TextHits:
         """Return the notes from an offset on, so many at most."""
@@ -353,6 +367,7 @@ class Ranking:
         """Keep all notes in memory, at sixteen bytes a note, and no file open."""
         hits = self._search(0, sys.maxsize)
         ids, scores = array("q", hits.ids), array("d", hits.scores)
+        self._explain = lambda _: None
         self._search = lambda offset, limit: TextHits(
             ids[offset : offset + limit].tolist(), scores[offset : offset + limit].tolist(), hits.total
         )
@@ -410,11 +425,22 @@ class TextIndex:
             scores = [score - first if score >= first else _small(score % FIRST) for score in scores]
         return TextHits([int(note_id or 0) for note_id in ids], scores, total)
 
+    def explain(self, plan: Plan, note_id: int) -> RankedNote | None:
+        """Return what makes the score that ``search`` gives a note; None if the plan does not find it."""
+        searcher = self._searcher
+        first = FIRST * (loose_leaves(plan) or 1) if has_loose(plan) else 0.0
+        with _checked():
+            queries = QueryMaker(self._schema, searcher)
+            whole = all_of(queries.clauses_of_all(plan, first))
+            this = Query.const_score_query(Query.term_query(self._schema, ID, note_id, "basic"), 0.0)
+            hits = searcher.search(all_of([(Occur.Must, whole), (Occur.Must, this)]), 1).hits
+            return RankedNote(whole.explain(searcher, hits[0][1]).to_json(), first) if hits else None
+
     def ranking(self, plan: Plan, without: Collection[int]) -> Ranking:
         """Return what ``search`` finds now. It stays as it is, whatever is committed later."""
         now = copy(self)  # ``refresh`` replaces the searcher of ``self``, and a searcher sees one state
         now._writer = None  # noqa: SLF001 - our own copy; the writer stays with ``self``
-        ranking = Ranking(partial(now.search, plan, without))
+        ranking = Ranking(partial(now.search, plan, without), partial(now.explain, plan))
         with self._rankings_lock:
             self._rankings.add(ranking)
         return ranking

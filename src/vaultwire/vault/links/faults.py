@@ -136,5 +136,5 @@ def _duplicates(parsed: ParsedNote) -> Iterator[Finding]:
 @note_check
 def _conflict_marks(parsed: ParsedNote) -> Iterator[Finding]:
     for line in parsed.conflicts:
-        message = "a conflict that Git left in the note: two versions between <<<<<<< and >>>>>>>"
+        message = "a conflict that Git left in the note: two versions between <<<<<<< and >>>>>>>. resolve_conflicts joins them"
         yield Finding(CONFLICT_MARKS, message, line)

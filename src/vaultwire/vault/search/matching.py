@@ -57,7 +57,7 @@ from vaultwire.vault.search.terms import (
     fold_case,
     strip_diacritics,
 )
-from vaultwire.vault.value_types import Line
+from vaultwire.vault.value_types import Line, ScorePart
 
 # A name says what a note is about, a heading what a part of it is about. Mentions never count for more than either.
 _NAME, _HEADING, _TAG, _MAX_MENTIONS = 100.0, 40.0, 20.0, 10
@@ -71,13 +71,14 @@ LeafTest: TypeAlias = Callable[[Expression], bool]
 class Match(NamedTuple):
     """How well a note matches: its score, how many lines match, and the best few of them, in their order.
 
-    ``missing``: which of the query's ``words`` are not in the note.
+    ``missing``: which of the query's ``words`` are not in the note. ``why``: the parts of an answer's score.
     """
 
     score: float
     matches: int
     lines: list[Line]
     missing: tuple[str, ...] = ()
+    why: tuple[ScorePart, ...] = ()
 
 
 class Matcher:
@@ -321,7 +322,8 @@ def _answering(words: tuple[Word, ...], note: NoteParts) -> Match:
         for number in ranked[:MAX_LINES_SHOWN] or columns
         for line in snippets({number: columns[number]}, note.text)
     ]
-    return Match(_SCALE * answered.score, len(answered.lines), lines, answered.missing)
+    why = tuple(part._replace(score=_SCALE * part.score) for part in answered.parts)
+    return Match(_SCALE * answered.score, len(answered.lines), lines, answered.missing, why)
 
 
 def _is_true(part: Expression, test: LeafTest) -> bool:

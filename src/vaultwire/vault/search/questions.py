@@ -16,6 +16,7 @@ from typing import NamedTuple
 from vaultwire.vault.search.note_parts import NoteParts
 from vaultwire.vault.search.query import CONNECTIVES, And, Expression, Or, Query, Word, occurrences
 from vaultwire.vault.search.terms import UNACCENTED, Text, TextForms, fold_case, is_word_character, strip_diacritics
+from vaultwire.vault.value_types import ScorePart
 
 # The little words of ten languages, and the language that a question is in. Pure data, and who looks it up.
 #
@@ -212,7 +213,7 @@ def plain_words(query: Query) -> PlainWords:
     """
     words: dict[str, Text] = {}
     conditions: list[Expression] = []
-    for part in _all_parts(query.expression):
+    for part in all_parts(query.expression):
         if not isinstance(part, Text) or part.match_case:
             conditions.append(part)
             continue
@@ -230,7 +231,7 @@ def without_sentence_marks(query: Query) -> Query:
 
     One word alone stays as it is, and so do phrases and all other parts.
     """
-    parts = _all_parts(query.expression)
+    parts = all_parts(query.expression)
     if sum(_is_word(part) for part in parts) < _PLAIN_SENTENCE:
         return query
     bare = [
@@ -246,11 +247,11 @@ def _is_word(part: Expression) -> bool:
     return isinstance(part, Text) and not part.full_words and not part.match_case
 
 
-def _all_parts(expression: Expression) -> list[Expression]:
+def all_parts(expression: Expression) -> list[Expression]:
     """Return the parts that must all be true."""
     if not isinstance(expression, And):
         return [expression]
-    return [inner for part in expression.parts for inner in _all_parts(part)]
+    return [inner for part in expression.parts for inner in all_parts(part)]
 
 
 def _without_punctuation(word: str) -> str:
@@ -301,12 +302,16 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """How well a note answers a question, its lines with a word (from 1) with what they count, and the words it lacks."""
+    """How well a note answers a question, its lines with a word (from 1) with what they count, and the words it lacks.
+
+    ``parts`` are those of the score.
+    """
 
     score: float
     lines: dict[int, float]
     columns: dict[int, int]
     missing: tuple[str, ...]
+    parts: tuple[ScorePart, ...]
 
 
 def needed_of(words: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -361,7 +366,7 @@ def answer(words: tuple[Word, ...], note: NoteParts) -> Answer:
     """Return how well a note answers a question for these words. Their weights say how rare they are."""
     aliases, tags = (_property(note, name) for name in ("aliases", "tags"))
     names = [note.name.get(UNACCENTED), *aliases]
-    score = 0.0
+    parts: list[ScorePart] = []
     found = 0.0
     lines: dict[int, float] = {}
     columns: dict[int, int] = {}
@@ -373,15 +378,21 @@ def answer(words: tuple[Word, ...], note: NoteParts) -> Answer:
         if not (likeness or best) and word in needed:
             missing.append(word.text)
         tagged = max((_TAG * _in_name(word, tag)[0] for tag in tags), default=0.0)
-        score += word.weight * (named + often + max(place, tagged))
+        places = (("name", named), ("text", often), ("tag" if tagged > place else "heading", max(place, tagged)))
+        parts += [ScorePart(word.text, where, word.weight * counts, word.weight) for where, counts in places if counts]
         found += word.weight * max(likeness, best)
     total = sum(word.weight for word in words)
     top = note.frontmatter_lines
     nearest = max((value for number, value in lines.items() if number > top), default=0.0)
     coverage = min(found / total, 1.0) if total else 0.0
     together = max(0.0, nearest - max((word.weight for word in words), default=0.0))
-    score = (score + _NEARNESS * together) * (_LEAST_COVERAGE + (1 - _LEAST_COVERAGE) * coverage)
-    return Answer(score, lines, columns, tuple(missing))
+    if together:
+        parts.append(ScorePart("", "words in one line", _NEARNESS * together))
+    whole = sum(part.score for part in parts)
+    score = whole * (_LEAST_COVERAGE + (1 - _LEAST_COVERAGE) * coverage)
+    if score != whole:
+        parts.append(ScorePart("", "words that it lacks", score - whole))
+    return Answer(score, lines, columns, tuple(missing), tuple(parts))
 
 
 def _property(note: NoteParts, name: str) -> list[str]:

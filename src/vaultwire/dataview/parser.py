@@ -1,0 +1,521 @@
+"""Reads a query of Dataview as a tree. Any text gives a tree or a ``QueryProblem``, and nothing else.
+
+The grammar is that of Dataview's documentation. Two things are not on its pages and were looked up in the program itself:
+``and`` and ``or`` bind alike, from left to right; a name may have ``-`` in it, so ``a-b`` is a name and ``a - b`` is not.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+from typing import Literal as OneOf
+
+from vaultwire.bases.values import Duration
+from vaultwire.dataview.tree import (
+    EMOJI,
+    IDENTIFIER,
+    LEVELS,
+    Binary,
+    BothSources,
+    Call,
+    Column,
+    Command,
+    DateLiteral,
+    DurationLiteral,
+    Flatten,
+    FolderSource,
+    Group,
+    Index,
+    Lambda,
+    Limit,
+    LinkLiteral,
+    LinkSource,
+    ListLiteral,
+    Literal,
+    Name,
+    Node,
+    Not,
+    NotSource,
+    ObjectLiteral,
+    Query,
+    QueryType,
+    Sort,
+    Source,
+    TagSource,
+    Where,
+    children,
+)
+from vaultwire.markdown.patterns import compile_pattern
+
+
+class QueryProblem(ValueError):  # noqa: N818 - a problem of the person's text, not of the program
+    """The text is no query. Its message says where and why; ``line`` and ``column`` count from 1."""
+
+    def __init__(self, words: str, text: str, position: int) -> None:
+        self.words = words
+        self.line = text.count("\n", 0, position) + 1
+        self.column = position - text.rfind("\n", 0, position)
+        super().__init__(f"Line {self.line}, column {self.column}: {words}")
+
+
+# ---------------------------------------------------------------------- reading
+
+# A query that a person writes has some hundred characters.
+MOST_CHARACTERS = 20_000
+# Deeper trees would exhaust Python's stack when they are evaluated.
+_MOST_NESTED = 40
+_MOST_DEEP = 200
+
+_NUMBER = compile_pattern(r"-?[0-9]++(?:\.[0-9]++)?")
+_TEXT = compile_pattern(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+_LINK = compile_pattern(r"(!?)\[\[([^\[\]]*+)\]\]")
+_TAG = compile_pattern(rf"#(?:[\w/-]|[{EMOJI}\ufe0f\u200d])++")
+_WORD = compile_pattern(r"[^\W\d_]++")
+_DATE_CALL = compile_pattern(
+    r"date\(\s*+(?P<date>now|today|yesterday|tomorrow|(?:so|eo)[wmy]|(?:start|end)-of-(?:week|month|year)"
+    r"|\d{4}-\d{2}(?:-\d{2}(?:T\d{2}(?::\d{2}(?::\d{2}(?:\.\d{3})?)?)?)?(?:Z|[+-]\d{1,2}(?::\d{2})?)?)?)\s*+\)"
+)
+_DURATION_CALL = compile_pattern(r"dur\(\s*+(?P<duration>[0-9][^()\"]{0,200}?)\s*\)")
+_LAMBDA = compile_pattern(rf"\(\s*+((?:{IDENTIFIER.pattern}(?:\s*+,\s*+{IDENTIFIER.pattern})*+)?)\s*+\)\s*+=>")
+_OPERATORS = compile_pattern(r"<=|>=|!=|[=<>&|+*/%-]")
+_WORDS: Final = {"and": "&", "or": "|"}
+_CLAUSES: Final = ("FROM", "WHERE", "SORT", "GROUP BY", "FLATTEN", "LIMIT")
+# Not names: a query goes on there. SORT is one only where no bracket follows, as in sort(list).
+_KEYWORDS: Final = frozenset(("from", "where", "limit", "group", "flatten", "sort"))
+_CONSTANTS: Final[dict[str, bool | None]] = {"true": True, "false": False, "True": True, "False": False, "null": None}
+_DIRECTIONS: Final = {"asc": False, "ascending": False, "desc": True, "descending": True}
+
+_UNITS: Final[dict[str, tuple[str, float]]] = {
+    **dict.fromkeys(("year", "years", "yr", "yrs"), ("months", 12)),
+    **dict.fromkeys(("month", "months", "mo", "mos"), ("months", 1)),
+    **dict.fromkeys(("week", "weeks", "wk", "wks", "w"), ("days", 7)),
+    **dict.fromkeys(("day", "days", "d"), ("days", 1)),
+    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h"), ("milliseconds", 3_600_000)),
+    **dict.fromkeys(("minute", "minutes", "min", "mins", "m"), ("milliseconds", 60_000)),
+    **dict.fromkeys(("second", "seconds", "sec", "secs", "s"), ("milliseconds", 1_000)),
+}
+_DURATION_PART = compile_pattern(r"(-?[0-9]++(?:\.[0-9]++)?)\s*+([A-Za-z]++)(?:\s*+,\s*+|\s*+)")
+_MOST_DURATION = 200
+
+
+def parse_query(text: str) -> Query:
+    """Return the tree of a query. Raises QueryProblem, which says line and column of the mistake."""
+    return _Parser(text).query()
+
+
+def parse_expression(text: str) -> Node:
+    """Return the tree of an expression. Raises QueryProblem."""
+    return _Parser(text).only_expression()
+
+
+def parse_duration(text: str) -> Duration | None:
+    """Return the duration that a text says, such as ``1 day`` or ``2h 30m``; None if it says none."""
+    written, at = text.strip(), 0
+    parts = {"months": 0.0, "days": 0.0, "milliseconds": 0.0}
+    if not written or len(written) > _MOST_DURATION:
+        return None
+    while at < len(written):
+        part = _DURATION_PART.match(written, at)
+        unit = part and _UNITS.get(part[2])
+        if part is None or unit is None:
+            return None
+        parts[unit[0]] += float(part[1]) * unit[1]
+        at = part.end()
+    whole = int(parts["months"])
+    # Parts of months are days: 30 of them are one.
+    days = parts["days"] + (parts["months"] - whole) * 30
+    return Duration(whole, days, parts["milliseconds"])
+
+
+class _Binding(NamedTuple):
+    """An operator that comes next: what it is, how closely it binds, where it ends."""
+
+    operator: str
+    level: int
+    end: int
+
+
+class _Parser:
+    """Reads the text once, from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._nested = 0
+        if len(text) > MOST_CHARACTERS:
+            raise QueryProblem(
+                f"A query has at most {MOST_CHARACTERS:,} characters; this one has {len(text):,}.", "", 0
+            )
+
+    # ------------------------------------------------------------------ queries
+
+    def query(self) -> Query:
+        """Read the whole text as a query."""
+        kind = self._type()
+        has_id = not (kind in ("table", "list") and self._keyword("WITHOUT ID"))
+        columns = self._columns(kind)
+        source = None
+        if self._keyword("FROM"):
+            source = self._source(0)
+        commands: list[Command] = []
+        while (command := self._command()) is not None:
+            commands.append(command)
+        return Query(kind, columns, has_id, source, tuple(commands))
+
+    def only_expression(self) -> Node:
+        """Read the whole text as an expression."""
+        node = self._checked()
+        if not self._is_end():
+            raise self._problem("An operator is expected, or the end")
+        return node
+
+    def _type(self) -> QueryType:
+        word = self._word()
+        if word == "table":
+            return "table"
+        if word == "list":
+            return "list"
+        if word == "task":
+            return "task"
+        if word == "calendar":
+            return "calendar"
+        raise self._problem("A query begins with TABLE, LIST, TASK or CALENDAR")
+
+    def _columns(self, kind: QueryType) -> tuple[Column, ...]:
+        if kind == "calendar":
+            return (self._column(),)
+        if kind == "task" or self._at_clause():
+            return ()
+        if kind == "list":
+            start = self._at
+            node = self._checked()
+            return (Column(node, self._raw(start)),)
+        columns = [self._column()]
+        while self._take(","):
+            columns.append(self._column())
+        return tuple(columns)
+
+    def _at_clause(self) -> bool:
+        """Tell whether the query's head ends here."""
+        word = self._peek_word()
+        return self._is_end() or (word in _KEYWORDS and not self._is_call(word))
+
+    def _is_call(self, word: str) -> bool:
+        return self._text.startswith("(", self._at + len(word))
+
+    def _column(self) -> Column:
+        self._skip()
+        start = self._at
+        node = self._checked()
+        name = self._raw(start)
+        if self._keyword("AS"):
+            self._skip()
+            named = _TEXT.match(self._text, self._at) or IDENTIFIER.match(self._text, self._at)
+            if named is None:
+                raise self._problem('A name is expected after AS, such as Path or "File path"')
+            name = _unescaped(named[1]) if named.re is _TEXT else named[0]
+            self._at = named.end()
+        return Column(node, name)
+
+    def _raw(self, start: int) -> str:
+        return "".join(line.strip() for line in self._text[start : self._at].split("\n"))
+
+    def _command(self) -> Command | None:
+        if self._is_end():
+            return None
+        if self._keyword("WHERE"):
+            return Where(self._checked())
+        if self._keyword("SORT"):
+            keys = [self._sort_key()]
+            while self._take(","):
+                keys.append(self._sort_key())
+            return Sort(tuple(keys))
+        if self._keyword("GROUP BY"):
+            return Group(self._column())
+        if self._keyword("FLATTEN"):
+            return Flatten(self._column())
+        if self._keyword("LIMIT"):
+            return Limit(self._checked())
+        if self._peek_word() == "from":
+            raise self._problem("FROM stands only once, right behind the head of the query")
+        raise self._problem(f"An operator is expected, or one of {', '.join(_CLAUSES)}")
+
+    def _sort_key(self) -> tuple[Node, bool]:
+        node = self._checked()
+        word = self._peek_word()
+        if word not in _DIRECTIONS:
+            return node, False
+        self._at += len(word)
+        return node, _DIRECTIONS[word]
+
+    # ------------------------------------------------------------------ sources
+
+    def _source(self, depth: int) -> Source:
+        if depth > _MOST_NESTED:
+            raise self._problem(f"At most {_MOST_NESTED} brackets stand within each other")
+        source = self._one_source(depth)
+        count = 0
+        while (operator := self._joining()) is not None:
+            count += 1
+            if count > _MOST_DEEP:
+                raise self._problem(f"FROM has at most {_MOST_DEEP} sources")
+            source = BothSources(operator, source, self._one_source(depth))
+        return source
+
+    def _joining(self) -> OneOf["&", "|"] | None:
+        binding = self._operator()
+        if binding is None or binding.level > 1:
+            return None
+        self._at = binding.end
+        return "&" if binding.operator == "&" else "|"
+
+    def _one_source(self, depth: int) -> Source:
+        if self._take("("):
+            source = self._source(depth + 1)
+            self._expect(")")
+            return source
+        if self._take("-") or self._take("!"):
+            if depth > _MOST_NESTED:
+                raise self._problem(f"At most {_MOST_NESTED} signs stand before each other")
+            return NotSource(self._one_source(depth + 1))
+        if (tag := self._match(_TAG)) is not None:
+            return TagSource(tag[0])
+        if (folder := self._match(_TEXT)) is not None:
+            return FolderSource(_unescaped(folder[1]))
+        if self._peek_word() == "outgoing":
+            self._at += len("outgoing")
+            self._expect("(")
+            link = self._match(_LINK)
+            if link is None:
+                raise self._problem("A link is expected, as in outgoing([[Note]])")
+            self._expect(")")
+            return LinkSource(_link(link).linktext, is_outgoing=True)
+        if (link := self._match(_LINK)) is not None:
+            return LinkSource(_link(link).linktext)
+        if self._peek_word() == "csv":
+            raise self._problem("Files of CSV are not read here")
+        raise self._problem('A source is expected: #tag, "folder", [[note]] or outgoing([[note]])')
+
+    # ------------------------------------------------------------------ expressions
+
+    def _checked(self) -> Node:
+        """Read an expression that is not too deep."""
+        start = self._at
+        node = self._expression(0)
+        if _depth(node) > _MOST_DEEP:
+            words = f"An expression has at most {_MOST_DEEP} steps within each other."
+            raise QueryProblem(words, self._text, start)
+        return node
+
+    def _expression(self, least: int) -> Node:
+        self._nested += 1
+        if self._nested > _MOST_NESTED:
+            raise self._problem(f"An expression has at most {_MOST_NESTED} brackets within each other")
+        left = self._postfix()
+        while (binding := self._operator()) is not None and binding.level > least:
+            self._at = binding.end
+            left = Binary(binding.operator, left, self._expression(binding.level))
+        self._nested -= 1
+        return left
+
+    def _operator(self) -> _Binding | None:
+        self._skip()
+        sign = _OPERATORS.match(self._text, self._at)
+        if sign is not None:
+            if self._text.startswith("==", self._at):
+                raise self._problem("Equality is one = here")
+            end = sign.end() + (sign[0] in "&|" and self._text.startswith(sign[0], sign.end()))
+            return _Binding(sign[0], LEVELS[sign[0]], end)
+        operator = _WORDS.get(self._peek_word())
+        return None if operator is None else _Binding(operator, 1, self._at + len(self._peek_word()))
+
+    def _postfix(self) -> Node:
+        self._skip()
+        start = self._at
+        if self._text.startswith("!", start) and not self._text.startswith("![[", start):
+            return self._negated()
+        node = self._atom()
+        while self._at < len(self._text) and self._text[self._at] in ".[(":
+            sign = self._text[self._at]
+            if sign == "(" and not isinstance(node, Name):
+                break
+            self._at += 1
+            if sign == ".":
+                name = IDENTIFIER.match(self._text, self._at)
+                if name is None:
+                    raise self._problem("A name is expected after the dot")
+                self._at = name.end()
+                node = Index(node, Literal(name[0]))
+            elif sign == "[":
+                # A bare name in brackets is a name, as behind a dot.
+                index = self._expression(0)
+                node = Index(node, Literal(index.name) if isinstance(index, Name) else index)
+                self._expect("]")
+            elif isinstance(node, Name):
+                node = Call(node.name, self._items(")"), start)
+        return node
+
+    def _negated(self) -> Node:
+        self._at += 1
+        self._nested += 1
+        if self._nested > _MOST_NESTED:
+            raise self._problem(f"At most {_MOST_NESTED} exclamation marks stand before each other")
+        node = Not(self._postfix())
+        self._nested -= 1
+        return node
+
+    def _atom(self) -> Node:
+        text, at = self._text, self._at
+        sign = text[at : at + 1]
+        if (link := _LINK.match(text, at)) is not None:
+            self._at = link.end()
+            return _link(link)
+        if sign == "[":
+            self._at += 1
+            return ListLiteral(self._items("]"))
+        if sign == "{":
+            return self._object()
+        if sign == "(":
+            return self._bracket()
+        if (number := _NUMBER.match(text, at)) is not None:
+            self._at = number.end()
+            return Literal(float(number[0]))
+        if sign == '"':
+            quoted = self._match(_TEXT)
+            if quoted is None:
+                raise self._problem("A quotation mark is not closed", quotes=False)
+            return Literal(_unescaped(quoted[1]))
+        if sign == "'":
+            raise self._problem("Texts stand in double quotation marks", quotes=False)
+        if sign == "-":
+            raise self._problem("A minus sign stands before a number only: write 0 - x", quotes=False)
+        return self._named()
+
+    def _named(self) -> Node:
+        text, at = self._text, self._at
+        if (date := _DATE_CALL.match(text, at)) is not None:
+            self._at = date.end()
+            return DateLiteral(date["date"])
+        if (length := _DURATION_CALL.match(text, at)) is not None:
+            duration = parse_duration(length["duration"])
+            if duration is None:
+                raise self._problem("A duration is expected, as in dur(2 days, 4 hours)")
+            self._at = length.end()
+            return DurationLiteral(duration)
+        name = IDENTIFIER.match(text, at)
+        if name is None or (name[0].lower() in _KEYWORDS and not self._is_call(name[0])):
+            raise self._problem("A value is expected")
+        self._at = name.end()
+        return Literal(_CONSTANTS[name[0]]) if name[0] in _CONSTANTS else Name(name[0])
+
+    def _bracket(self) -> Node:
+        head = _LAMBDA.match(self._text, self._at)
+        if head is not None:
+            self._at = head.end()
+            return Lambda(tuple(name.strip() for name in head[1].split(",") if name.strip()), self._expression(0))
+        self._at += 1
+        node = self._expression(0)
+        self._expect(")")
+        return node
+
+    def _object(self) -> Node:
+        self._at += 1
+        items: dict[str, Node] = {}
+        while not self._take("}"):
+            if items:
+                self._expect(",")
+            self._skip()
+            name = self._match(_TEXT) or self._match(IDENTIFIER)
+            if name is None:
+                raise self._problem("A name is expected, as in { a: 1 }")
+            self._expect(":")
+            items[_unescaped(name[1]) if name.re is _TEXT else name[0]] = self._expression(0)
+        return ObjectLiteral(tuple(items.items()))
+
+    def _items(self, end: str) -> tuple[Node, ...]:
+        items: list[Node] = []
+        while not self._take(end):
+            if items:
+                self._expect(",")
+            items.append(self._expression(0))
+        return tuple(items)
+
+    # ------------------------------------------------------------------ pieces
+
+    def _skip(self) -> None:
+        while self._at < len(self._text) and self._text[self._at].isspace():
+            self._at += 1
+
+    def _is_end(self) -> bool:
+        self._skip()
+        return self._at >= len(self._text)
+
+    def _take(self, sign: str) -> bool:
+        self._skip()
+        if not self._text.startswith(sign, self._at):
+            return False
+        self._at += len(sign)
+        return True
+
+    def _expect(self, sign: str) -> None:
+        if not self._take(sign):
+            raise self._problem(f"“{sign}” is expected")
+
+    def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        self._skip()
+        match = pattern.match(self._text, self._at)
+        if match is not None:
+            self._at = match.end()
+        return match
+
+    def _peek_word(self) -> str:
+        self._skip()
+        word = _WORD.match(self._text, self._at)
+        # A name goes on with a figure or a line.
+        if word is None or self._text[word.end() : word.end() + 1].isalnum():
+            return ""
+        return "" if self._text[word.end() : word.end() + 1] in ("_", "-") else word[0].lower()
+
+    def _word(self) -> str:
+        word = self._peek_word()
+        start, self._at = self._at, self._at + len(word)
+        if word not in ("table", "list", "task", "calendar"):
+            self._at = start
+        return word
+
+    def _keyword(self, words: str) -> bool:
+        """Take one or two words, in any case."""
+        self._skip()
+        match = re.compile(words.replace(" ", r"\s+") + r"(?=\s|\Z)", re.IGNORECASE).match(self._text, self._at)
+        if match is None:
+            return False
+        self._at = match.end()
+        return True
+
+    def _problem(self, expected: str, *, quotes: bool = True) -> QueryProblem:
+        self._skip()
+        word = _WORD.match(self._text, self._at)
+        next_text = word[0][:40] if word is not None else self._text[self._at : self._at + 1]
+        there = f"there is “{next_text}”" if next_text else "the query ends"
+        return QueryProblem(f"{expected}{f', but {there}' if quotes else ''}.", self._text, self._at)
+
+
+def _link(match: re.Match[str]) -> LinkLiteral:
+    linktext, bar, display = match[2].replace("\\|", "\0").partition("|")
+    shown = display.replace("\0", "|") if bar else None
+    return LinkLiteral(linktext.replace("\0", "|").strip(), shown, is_embed=bool(match[1]))
+
+
+def _unescaped(text: str) -> str:
+    r"""Return a text without the signs before ``"`` and ``\``; other signs keep theirs, so that patterns can be written."""
+    return re.sub(r'\\(["\\])', r"\1", text)
+
+
+def _depth(node: Node) -> int:
+    deepest = 0
+    waiting = [(node, 1)]
+    while waiting:
+        part, depth = waiting.pop()
+        deepest = max(deepest, depth)
+        waiting += [(child, depth + 1) for child in children(part)]
+    return deepest
