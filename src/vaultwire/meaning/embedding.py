@@ -91,20 +91,6 @@ class Embedding:
         except _BROKEN as error:
             raise ModelError(f"the vectors in {self._folder} cannot be read: {error}") from None
 
-    def near_note(self, path: VaultPath) -> tuple[Vectors, Iterator[Near]] | None:
-        """Return the vectors of a note's chunks, and the notes nearest to their mean; None if it is not embedded yet.
-
-        Raises ModelError.
-        """
-        try:
-            store = self._open(self._questions)
-            vectors = store.vectors_of(path)
-            if vectors is None:
-                return None
-            return vectors, store.near(vectors.mean(axis=0))
-        except _BROKEN as error:
-            raise ModelError(f"the vectors in {self._folder} cannot be read: {error}") from None
-
     def coverage(self, progress: Progress) -> Coverage:
         """Return how many notes can be found by meaning, of all, and what the trouble is."""
         searched = self._index.searched(progress)

@@ -1,4 +1,4 @@
-"""Finds notes by meaning for searches: ranks, filters, the order of words and meaning together, notes like a note.
+"""Finds notes by meaning for searches: ranks, filters, the order of words and meaning together.
 
 Nothing is found that the run may not see now: each note that is near is looked up in the run's index before it counts.
 """
@@ -96,17 +96,6 @@ class Finding:
             return next((self._hit(rank, each) for rank, each in enumerate(near, 1) if each.path == path), None)
         except ModelError:
             return None
-
-    def near_note(self, path: VaultPath, limit: int, progress: Progress) -> list[MeaningHit]:
-        """Return the notes nearest to a note; none if it is not embedded yet, or if the model fails."""
-        try:
-            found = self._embedding.near_note(path)
-            if found is None:
-                return []
-            near = (each for each in self._visible(found[1], None, progress) if each.path != path)
-            return self._hits(islice(near, limit))
-        except ModelError:
-            return []
 
     def _visible(self, near: Iterator[Near], folder: VaultPath | None, progress: Progress) -> Iterator[Near]:
         """Yield those below the folder that searches may find now."""

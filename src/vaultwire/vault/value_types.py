@@ -358,9 +358,6 @@ class ByMeaning(Protocol):
     def place_of(self, query: str, path: VaultPath, folder: VaultPath | None, progress: Progress) -> MeaningHit | None:
         """Return a note's rank and likeness for a query among all notes; None if it is not found by meaning."""
 
-    def near_note(self, path: VaultPath, limit: int, progress: Progress) -> list[MeaningHit]:
-        """Return the notes nearest to a note."""
-
 
 class Confirmation(NamedTuple):
     """A question to a person before a change is made. Another plan has another ``key``, the same plan the same."""
