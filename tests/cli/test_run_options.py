@@ -14,7 +14,7 @@ from vaultwire.cli import run_options
 from vaultwire.cli.servers import add_serve
 from vaultwire.config import make_config
 
-OPTIONS = ["--vault", "--prompts", "--skills-folder", "--policy", "--backend", "--dialect"]
+OPTIONS = ["--vault", "--prompts", "--skills-folder", "--policy", "--backend", "--dialect", "--meaning"]
 FLAGS = ["--read-only", "--require-read-first", "--structured", "--standalone"]
 VALUES = ["Notes", "A=b", "", "-", "-x", "--", "--read-only", "files", "auto", "mcp", "-1", "a b", "- x"]
 OTHERS = ["--rate", "--vault=Notes", "--read", "Notes", "--help"]
@@ -31,6 +31,7 @@ NOTHING = {
     "backend": None,
     "dialect": None,
     "structured": False,
+    "meaning": None,
     "limits": None,
 }
 

@@ -35,6 +35,7 @@ ONLY = {
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
     # vault/guides.py: one note before the first answer, without the engine.
     # client_setup/: the settings of clients, and copies of them in the state folder.
+    # meaning/: a model in a folder that the person names; the vectors of notes, beside the index.
     # service.py: the file that tells the system's service manager of our server.
     # vault/disk/file_operations.py, vault/disk/watch.py: also what Linux says of mounts and limits below /proc.
     "open": (
@@ -59,12 +60,14 @@ ONLY = {
         "cli/notes.py",
         "client_setup/installing.py",
         "client_setup/skill_folders.py",
+        "meaning/models.py",
     ),
     "os.open": (
         "vault/disk/files.py",
         "vault/disk/file_operations.py",
         "vault/disk/process_lock.py",
         "vault/changes/record_store.py",
+        "meaning/store.py",
         "trust/keys.py",
         "trust/audit.py",
         "remote/store.py",
@@ -79,6 +82,7 @@ ONLY = {
     # remote/clients.py: the fetching of a client's document, likewise.
     # cli/remote.py: asking our own public address, which may take long, while the server starts.
     # vault/index/freshness.py: building the text index while the vault is watched.
+    # meaning/embedding.py: embedding notes while the vault is watched.
     # vault/attachment_texts/attachment_texts.py: reading attachments meanwhile.
     "threading.Thread": (
         "server/dispatcher.py",
@@ -91,10 +95,16 @@ ONLY = {
         "transports/oauth.py",
         "transports/relay/upstream.py",
         "vault/index/freshness.py",
+        "meaning/embedding.py",
         "vault/attachment_texts/attachment_texts.py",
     ),
-    # vault/attachment_texts/reading.py: PDFs are read apart, with bounds that the system keeps.
-    "subprocess.Popen": ("cli/demo.py", "obsidian/command.py", "vault/attachment_texts/reading.py"),
+    # meaning/worker.py: a model works apart. vault/attachment_texts/reading.py: PDFs are read apart, with bounds of the system.
+    "subprocess.Popen": (
+        "cli/demo.py",
+        "meaning/worker.py",
+        "obsidian/command.py",
+        "vault/attachment_texts/reading.py",
+    ),
     "subprocess.run": ("service.py", "vault/editing/conflicts.py"),
     # service.py: between two questions to a service that starts.
     "time.sleep": ("service.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),

@@ -189,7 +189,9 @@ def test_every_tool_that_changes_something_has_a_dry_run() -> None:
     # add_attachment with a file from the web.
     changing -= {"more_tools", "pending_changes", "save_file"}
     assert changing == {tool for tool, _ in (*CHANGES, *OF_EARLIER)} | {"undo_changes"}
-    assert {name for name in (*changing, "save_file") if "dry_run" not in DESCRIPTIONS[name]["inputSchema"]["properties"]} == set()
+    assert {
+        name for name in (*changing, "save_file") if "dry_run" not in DESCRIPTIONS[name]["inputSchema"]["properties"]
+    } == set()
 
 
 def indexed(vault: Vault) -> object:

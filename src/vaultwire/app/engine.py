@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from vaultwire.meaning.finding import Finding
     from vaultwire.toolkit.registry import AnyTool, Description, Outside
     from vaultwire.trust.policy_file import LoadedPolicy
     from vaultwire.vault.attachment_texts.attachment_texts import AttachmentTexts
@@ -135,9 +136,32 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
         read_first=config.read_first,
     )
     bench.review = None if loaded is None else loaded.review
+    if config.meaning is not None:
+        bench.meaning = _open_meaning(config.meaning, files, index, config.cache, make_policy(config, loaded))
     if config.search_attachments:
         bench.attachment_texts = open_attachment_texts(files, index, bench.max_attachment_bytes)
     return Vault(bench, next(iter(config.vaults)), others)
+
+
+def _open_meaning(model: str, files: Files, index: Index, cache: str, policy: Policy) -> Finding:
+    """Return what finds notes by meaning. Raises ConfigError for an address to which notes may not be sent."""
+    from vaultwire.meaning.embedding import Embedding  # noqa: PLC0415 - few runs have it, here and below
+    from vaultwire.meaning.finding import Finding  # noqa: PLC0415
+    from vaultwire.meaning.models import ModelError, parse_address  # noqa: PLC0415
+
+    try:
+        address = parse_address(model)
+    except ModelError as error:
+        raise ConfigError(f"--meaning: {error}") from None
+    if address is not None and not address.is_local:
+        if not policy.may_reach(address.host):
+            raise ConfigError(
+                f"--meaning: the text of notes would go to {address.host}, which is not this computer. Allow that with "
+                f"--allow-web {address.host}, or name an address such as http://127.0.0.1:11434/v1#MODEL"
+            )
+        if not address.is_secure:
+            raise ConfigError(f"--meaning: notes go to another computer by https only, got {model!r}")
+    return Finding(Embedding(files, index, model, cache), files, index)
 
 
 def read_guide(config: Config) -> str:

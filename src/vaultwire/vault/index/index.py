@@ -290,6 +290,10 @@ class Index:
         """Return every note, in path order. They take 250 bytes each in memory."""
         return self._ask(lambda catalog: summaries.stats_of_notes(catalog, folder), progress)
 
+    def searched(self, progress: Progress) -> Collection[VaultPath]:
+        """Return the paths of the notes that searches look into."""
+        return self._remember(summaries.searched, progress)
+
     def names_and_aliases(self, progress: Progress) -> list[tuple[str, VaultPath]]:
         """Return the names of all notes, without ``.md``, and attachments, and all aliases, each with its file's path."""
         return self._ask(summaries.names_and_aliases, progress)

@@ -303,6 +303,12 @@ def stats_of_notes(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]
     return [NoteStat(*row) for row in rows]
 
 
+def searched(catalog: Catalog) -> frozenset[VaultPath]:
+    """Return the paths of the notes that are not excluded."""
+    rows = catalog.rows("SELECT path FROM files WHERE is_note AND NOT is_excluded")
+    return frozenset(VaultPath(path) for (path,) in rows)
+
+
 def names_and_aliases(catalog: Catalog) -> list[tuple[str, VaultPath]]:
     """Return all names and aliases, each with its file's path."""
     names = [(stem(path), VaultPath(path)) for (path,) in catalog.rows("SELECT path FROM files WHERE NOT is_excluded")]

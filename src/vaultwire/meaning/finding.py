@@ -1,0 +1,183 @@
+"""Finds notes by meaning for searches: ranks, filters, the order of words and meaning together.
+
+Nothing is found that the run may not see now: each note that is near is looked up in the run's index before it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from vaultwire.meaning.chunks import chunks_of
+from vaultwire.meaning.models import ModelError
+from vaultwire.vault.disk.contents import plain_text
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_INSTALLED, VaultError
+from vaultwire.vault.index.freshness import OnChange
+from vaultwire.vault.index.index import Index
+from vaultwire.vault.search.matching import Matcher
+from vaultwire.vault.search.note_parts import read_searchable
+from vaultwire.vault.search.query import And, Expression, Query, Word, parse_query
+from vaultwire.vault.search.questions import plain_words, question_in
+from vaultwire.vault.search.terms import Text
+from vaultwire.vault.value_types import Coverage, Hit, Line, MeaningHit, NearNotes, Progress, VaultPath
+
+if TYPE_CHECKING:
+    from vaultwire.meaning.embedding import Embedding
+    from vaultwire.meaning.store import Near
+
+# Notes near a query whose ranks count, and those that are read to see whether they meet its conditions.
+_RANKED, _MOST_READ = 50, 500
+# So many notes that meet the conditions are looked up at once; where there are more, those that are near are read.
+_MOST_MEETING = 500
+_LINES, _LINE_LENGTH = 2, 200
+# Of a command that nothing embeds for in the background.
+_EMBED_SECONDS = 20.0
+
+
+class Finding:
+    """Finds notes of one vault by meaning. What ``Workbench.meaning`` is."""
+
+    def __init__(self, embedding: Embedding, files: Files, index: Index) -> None:
+        self._embedding = embedding
+        self._files = files
+        self._index = index
+
+    def run_beside(self, run: Callable[[OnChange], None], on_change: OnChange | None) -> None:
+        """Embed notes in the background while ``run`` runs, which is called with what hears of changes."""
+        self._embedding.run_beside(run, on_change)
+
+    def close(self) -> None:
+        """End all work. Safe from any thread."""
+        self._embedding.close()
+
+    def coverage(self, progress: Progress) -> Coverage:
+        """Return how many notes can be found by meaning."""
+        return self._embedding.coverage(progress)
+
+    def near_query(self, query: str, folder: VaultPath | None, progress: Progress, *, only: bool) -> NearNotes | None:
+        """Return the notes nearest to a query. Where the model fails, none, and the coverage says why.
+
+        Without ``only``, None for a query that is neither a question nor plain words: Obsidian's syntax means what it says.
+        Raises VaultError for a query without words, and with ``only`` where the model fails.
+        """
+        parsed = parse_query(query)
+        text, conditions = _asked(parsed)
+        has_syntax = conditions or any(word.full_words for word in plain_words(parsed).words)
+        if not only and (not text or (has_syntax and question_in(parsed) is None)):
+            return None
+        if not text:
+            raise VaultError(
+                INVALID_ARGUMENTS, "query: to search by meaning, give words besides the operators.", argument="query"
+            )
+        try:
+            if only:
+                self._embedding.embed_for(_EMBED_SECONDS, progress)
+            near = self._visible(self._embedding.near(text), folder, progress)
+            hits = self._hits(islice(self._meeting(near, conditions, folder, progress), _RANKED))
+        except ModelError as error:
+            if only:
+                raise VaultError(NOT_INSTALLED, f"Search by meaning does not work: {error}.") from None
+            hits = []
+        words = [word.text for word in _words(parsed)]
+        return NearNotes(hits, self._embedding.coverage(progress), partial(fused, hits, words))
+
+    def place_of(self, query: str, path: VaultPath, folder: VaultPath | None, progress: Progress) -> MeaningHit | None:
+        """Return a note's rank and likeness for a query among all notes; None if it is not found by meaning."""
+        text, conditions = _asked(parse_query(query))
+        if not text:
+            return None
+        try:
+            near = self._meeting(
+                self._visible(self._embedding.near(text), folder, progress), conditions, folder, progress
+            )
+            return next((self._hit(rank, each) for rank, each in enumerate(near, 1) if each.path == path), None)
+        except ModelError:
+            return None
+
+    def _visible(self, near: Iterator[Near], folder: VaultPath | None, progress: Progress) -> Iterator[Near]:
+        """Yield those below the folder that searches may find now."""
+        searched = self._index.searched(progress)
+        below = f"{folder}/" if folder else ""
+        for each in near:
+            if each.path in searched and each.path.startswith(below) and self._files.look_at(each.path) is not None:
+                yield each
+
+    def _meeting(
+        self, near: Iterator[Near], conditions: Sequence[Expression], folder: VaultPath | None, progress: Progress
+    ) -> Iterator[Near]:
+        """Yield those that meet the conditions of a query."""
+        if not conditions:
+            yield from near
+            return
+        query = Query("", And(tuple(conditions)))
+        (met,) = self._index.search_each([query], folder, _MOST_MEETING, progress)
+        if not met.has_more:
+            paths = {hit.path for hit in met.hits}
+            yield from (each for each in near if each.path in paths)
+            return
+        matcher = Matcher(query)
+        for each in islice(near, _MOST_READ):
+            progress.check()
+            text = read_searchable(self._files, each.path)
+            if text is not None and matcher.match(each.path, text) is not None:
+                yield each
+
+    def _hits(self, near: Iterator[Near]) -> list[MeaningHit]:
+        return [self._hit(rank, each) for rank, each in enumerate(near, 1)]
+
+    def _hit(self, rank: int, near: Near) -> MeaningHit:
+        return MeaningHit(near.path, near.likeness, rank, self._lines(near))
+
+    def _lines(self, near: Near) -> list[Line]:
+        """Return the first lines of the nearest chunk, as the note is now."""
+        try:
+            text = plain_text(self._files.read(near.path).data)
+        except VaultError:  # it is gone by now
+            return []
+        chunks = chunks_of(near.path, text)
+        chunk = chunks[min(near.number, len(chunks) - 1)]
+        numbered = enumerate(text.split("\n")[chunk.first - 1 : chunk.last], chunk.first)
+        lines = [Line(number, line.strip()[:_LINE_LENGTH]) for number, line in numbered if line.strip()]
+        own = [line for line in lines if not line.text.startswith("#")]
+        return (own or lines)[:_LINES]
+
+
+def _asked(query: Query) -> tuple[str, tuple[Expression, ...]]:
+    """Return the words of a query as a text for a model, and its conditions."""
+    plain = plain_words(query)
+    words = " ".join(word.text for word in plain.words)
+    return (query.text.strip() if words and not plain.conditions else words), plain.conditions
+
+
+def _words(query: Query) -> Sequence[Word | Text]:
+    """Return the words that a search for the query looks for: those of a question without its little ones."""
+    question = question_in(query)
+    return plain_words(query).words if question is None else question.needed
+
+
+# ---------------------------------------------------------------------- words and meaning together
+
+# Reciprocal rank fusion: a note counts 1 / (K + rank) for each order that it is in. A small K lets the first ranks decide.
+_K = 20
+
+
+def fused(near: Sequence[MeaningHit], words: Sequence[str], hits: Sequence[Hit], absent: Collection[str]) -> list[Hit]:
+    """Return the hits by words and the notes near in meaning in one order, the best first, each note once.
+
+    ``words``: those that were looked for; ``absent``: those of them that are in no note. The scores are new: a thousand times
+    what the ranks count together.
+    """
+    # Of a question in another language the vault knows names at most, and notes that have one by chance would come first.
+    weight = 1 - len({*absent} & {*words}) / len(words) if words else 0.0
+    scores: dict[VaultPath, float] = {}
+    by_path = {each.path: Hit(each.path, 0.0, 0, each.lines) for each in reversed(near)}
+    by_path |= {hit.path: hit for hit in hits}
+    for rank, hit in enumerate(hits, 1):
+        scores[hit.path] = weight / (_K + rank)
+    for each in near:
+        scores[each.path] = scores.get(each.path, 0.0) + 1 / (_K + each.rank)
+    ranked = sorted(scores, key=lambda path: (-scores[path], path))
+    return [by_path[path]._replace(score=1000 * scores[path]) for path in ranked]

