@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations, islice
+from math import isclose
 from typing import Any
 
 from vaultwire.vault.index.search_plan import ALIAS, BODY, FILE, FIRST, HEADING, NAME, PATH, TAG, WEIGHTS
@@ -27,6 +29,8 @@ _OF_WEIGHT = {
     WEIGHTS[HEADING]: "heading or tag",
 }
 _ESCAPED = re.compile(r"\\u\{([0-9a-f]+)\}")
+_ROUNDING = 1e-4  # of the account's sums
+_MOST_CHOICES = 2000  # of inner groups: a query may have hundreds
 _CONDITION = 1.0  # what a tag, property, folder or task gives
 
 
@@ -65,7 +69,7 @@ def _parts(node: dict[str, Any], weight: float) -> Iterator[ScorePart]:
         factor = node["value"] / inner if inner else 0.0
         yield from _named(_parts(details[0], weight * factor), float(description[len(_BOOST) :].split()[0]))
     elif description.startswith("BooleanClause") and details:
-        for inner in details:
+        for inner in _counting(node):
             yield from _parts(inner, weight)
     elif term := _TERM.search(" ".join(node.get("context", ()))):
         field = _FIELDS[int(term[1]) - 1]
@@ -83,6 +87,25 @@ def _parts(node: dict[str, Any], weight: float) -> Iterator[ScorePart]:
         yield ScorePart("", where, weight * value)
     else:
         yield ScorePart("phrase", "", weight * node["value"])
+
+
+def _counting(node: dict[str, Any]) -> Sequence[dict[str, Any]]:
+    """Return what a sum is of. The account also has inner groups that the note does not match, by what they leave out."""
+    details: list[dict[str, Any]] = node["details"]
+    groups = [inner for inner in details if _is_group(inner)]
+    choices = chain.from_iterable(combinations(groups, count) for count in range(len(groups) + 1))
+    for left_out in islice(choices, _MOST_CHOICES):
+        counted = [inner for inner in details if not any(inner is group for group in left_out)]
+        if isclose(sum(inner["value"] for inner in counted), node["value"], rel_tol=_ROUNDING):
+            return counted
+    return details
+
+
+def _is_group(node: dict[str, Any]) -> bool:
+    while node["description"].startswith(_BOOST):
+        node = node["details"][0]
+    description: str = node["description"]
+    return description.startswith("BooleanClause")
 
 
 def _named(parts: Iterator[ScorePart], weight: float) -> Iterator[ScorePart]:
