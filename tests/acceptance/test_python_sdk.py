@@ -225,6 +225,10 @@ def test_the_client_lists_completes_and_gets_prompts(reach: Reach, mode: str, tm
                 "summarize_note",
                 "daily_review",
                 "find_related",
+                "review_week",
+                "prepare_meeting",
+                "tidy_inbox",
+                "map_of_content",
                 "about_a_tag",
             ]
             completed = await client.complete(PromptReference(name="about_a_tag"), {"name": "tag", "value": "p"})

@@ -233,7 +233,7 @@ def test_doctor_says_what_each_extra_does_and_how_to_add_it(
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     finished = run("doctor", "--vault", str(vault))
-    assert "pdf (reads the text of PDFs): installed\n" in finished.stdout
+    assert "pdf (reads the text of PDFs, and searches it): installed\n" in finished.stdout
     command = shlex.join([sys.executable, "-m", "pip", "install", "not-here-at-all>=1"])
     assert f"web (searches the web): not installed. To add it: {command}\n" in finished.stdout
 

@@ -17,7 +17,7 @@ from vaultwire.cli.commands import make_parser
 from vaultwire.config import ConfigError, make_config
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "prompts/list", "params": {"_meta": envelope()}}
-OURS = 3
+OURS = 7
 OPTIONS = [["--prompts", "Prompts"], ["--prompts=Prompts"], ["--read-only", "--prompts", "./Prompts/"]]
 
 

@@ -195,9 +195,9 @@ def test_edits_leave_all_else(note: str, value: str) -> None:
             continue
         before_fields = [(field.name, field.value) for field in inline_fields(note)]
         assert [(field.name, field.value) for field in inline_fields(after)] == [
-            (each, value if each == name else old) for each, old in before_fields
+            (each, value if canonical(each) == name else old) for each, old in before_fields
         ]
-        field = next(each for each in inline_fields(note) if each.name == name)
+        field = next(each for each in inline_fields(note) if canonical(each.name) == name)
         lines, new_lines = note.split("\n"), after.split("\n")
         assert len(lines) == len(new_lines)
         assert [*lines[: field.line - 1], *lines[field.line :]] == [

@@ -163,7 +163,7 @@ def _problem(read: Callable[[str], object], text: str) -> QueryProblem | None:
         ("LIST WHERE " + "!" * 60 + "a", 1, 52, "exclamation marks"),
         ("LIST FROM " + "-" * 60 + "#a", 1, 53, "signs stand before each other"),
         ("LIST WHERE " + " + ".join("a" * 300), 1, 11, "steps within each other"),
-        ("LIST WHERE " + "a" * 1_000_000, 1, 1, "at most 20,000 characters"),
+        ("LIST WHERE " + "a" * 1_000_000, 1, 1, "at most 10,000 characters"),
         ("LIST WHERE dur(3 apples)", 1, 12, "A duration is expected"),
     ],
 )  # fmt: skip

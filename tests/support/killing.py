@@ -228,6 +228,7 @@ def _counted_statements(steps: Iterator[int]) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     statements_of_journals.before = before
+    sqlite3.connect = statements_of_journals.connect  # type: ignore[assignment]
 
 
 def wait_for_no_disk() -> None:

@@ -61,7 +61,7 @@ class QueryProblem(ValueError):  # noqa: N818 - a problem of the person's text, 
 # ---------------------------------------------------------------------- reading
 
 # A query that a person writes has some hundred characters.
-MOST_CHARACTERS = 20_000
+MOST_CHARACTERS = 10_000
 # Deeper trees would exhaust Python's stack when they are evaluated.
 _MOST_NESTED = 40
 _MOST_DEEP = 200

@@ -58,6 +58,8 @@ def make_save_file(sources: Attachments) -> AnyTool:
     ) -> Outcome[MadeFile]:
         """Save a file that the person put into this chat in the vault, and show it in a note if asked; returns its link.
 
+        Example: {"file": {"download_url": "https://files.oaiusercontent.com/file-1", "file_id": "file-1"}, "name": "bed.png"}.
+
         Args:
             file: The file, as the chat gives it.
             name: File name with extension, such as "diagram.png". Empty for the file's own.

@@ -83,7 +83,7 @@ def resolve_conflicts(
     show the person each such clash, and pass what they choose. The copy goes to the trash with the same change, and one undo
     brings both back.
 
-    Example: {"path": "Plan (Conflicted copy Pad 202603121129).md", "dry_run": true}.
+    Example: {"path": "Plan (Conflicted copy Pad 202603121129).md"}.
 
     Args:
         path: A copy, or the note it belongs to. Empty to list the copies.

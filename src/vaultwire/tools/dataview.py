@@ -70,7 +70,7 @@ def query_dataview(
     vault: Vault,
     progress: Progress,
     /,
-    query: Annotated[str, Bounds(1, 20_000)],
+    query: Annotated[str, Bounds(1, 10_000)],
     this: OptionalName = "",
     limit: Limit = 100,
     max_tokens: Annotated[int, Bounds(100, 100_000)] = 4000,
