@@ -169,6 +169,7 @@ Folder = Annotated[OptionalName, FOLDER]
 Limit = Annotated[int, Bounds(1, 1000), LIMIT]
 IfMatch = Annotated[str | None, Bounds(1, 100), IF_MATCH]
 DryRun = Annotated[bool, DRY_RUN]
+Merge = Annotated[bool, "If the note has changed since if_match, join the edit with that, unless both change the same."]
 AllowBroken = Annotated[bool, "Write even if properties (frontmatter) could not be read any more."]
 
 

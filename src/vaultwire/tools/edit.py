@@ -18,6 +18,7 @@ from vaultwire.toolkit.registry import (
     Bounds,
     DryRun,
     IfMatch,
+    Merge,
     Name,
     NoteName,
     Open,
@@ -28,6 +29,7 @@ from vaultwire.toolkit.registry import (
 )
 from vaultwire.tools.changes import Changed, ChangedNote, change_texts, how_to_undo, to_changed, to_changed_note
 from vaultwire.vault.editing.revising import GivenProperty, Revised, ValueKind
+from vaultwire.vault.editing.workbench import Match, Mergeable
 from vaultwire.vault.editing.writing import Embedding, Made
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.plans.creating import NewNote, decode_base64
@@ -81,7 +83,7 @@ Values = Annotated[Example, Open()]
     category="write",
     listed="core",
     destructive=True,
-    rare=("diff", "allow_broken"),
+    rare=("diff", "merge", "allow_broken"),
     plain=("action", "content", "lines", "property"),
 )
 def edit_note(
@@ -92,6 +94,7 @@ def edit_note(
     edits: Annotated[list[GivenEdit] | None, Bounds(1, 200)] = None,
     diff: Annotated[str, Bounds(0, 1_000_000)] = "",
     if_match: IfMatch = None,
+    merge: Merge = False,
     allow_broken: AllowBroken = False,
     dry_run: DryRun = False,
 ) -> Outcome[ChangedNote]:
@@ -110,7 +113,7 @@ def edit_note(
         path,
         [_to_edit(edit, number) for number, edit in enumerate(edits or [], 1)],
         diff,
-        if_match,
+        _match(if_match, merge=merge),
         progress,
         dry_run=dry_run,
         keeps_frontmatter=not allow_broken,
@@ -123,7 +126,7 @@ def edit_note(
     category="tags and properties",
     listed="standard",
     destructive=True,
-    rare=("properties", "inline", "if_match"),
+    rare=("properties", "inline", "if_match", "merge"),
     plain=("paths", "remove"),
 )
 def set_properties(
@@ -136,6 +139,7 @@ def set_properties(
     properties: Annotated[list[SetProperty] | None, Bounds(1, 100)] = None,
     inline: bool = False,
     if_match: IfMatch = None,
+    merge: Merge = False,
     dry_run: DryRun = False,
 ) -> Outcome[ChangedNote]:
     """Set or remove properties (frontmatter) of notes; all else stays.
@@ -166,7 +170,7 @@ def set_properties(
         raise VaultError(INVALID_ARGUMENTS, f"{both}: give value or values, not both.", property=both)
     to_set += to_given(set or {})
     revise = vault.revising.revise_inline_fields if inline else vault.revising.revise_properties
-    revised = revise(paths, to_set, remove or [], if_match, progress, dry_run=dry_run)
+    revised = revise(paths, to_set, remove or [], _match(if_match, merge=merge), progress, dry_run=dry_run)
     where = revised[0].path if len(revised) == 1 else counted(len(revised), "note")
     what = [f"{counted(len(to_set), 'inline field' if inline else 'property')} of {where} set"] if to_set else []
     what += [f"removed {', '.join(remove)} from {where}"] if remove else []
@@ -187,6 +191,13 @@ def to_given(values: Mapping[str, Any]) -> list[GivenProperty]:
                 property=name,
             )
     return [GivenProperty(name, value, "text") for name, value in values.items()]
+
+
+def _match(if_match: str | None, *, merge: bool) -> Match:
+    if merge and if_match is None:
+        message = "merge: it needs if_match, the etag of the note as you read it. Nothing was changed."
+        raise VaultError(INVALID_ARGUMENTS, message, argument="merge")
+    return Mergeable(if_match) if merge and if_match is not None else if_match
 
 
 def _to_edit(edit: GivenEdit, number: int) -> Edit:
@@ -465,6 +476,7 @@ def write_note(
     content: str,
     mode: WriteMode = "create",
     if_match: IfMatch = None,
+    merge: Merge = False,
     allow_broken: AllowBroken = False,
     dry_run: DryRun = False,
 ) -> Outcome[WrittenNote]:
@@ -483,7 +495,13 @@ def write_note(
         if_match: Etag from read_note. The write happens only if the note still is what was read.
     """
     written = vault.writing.write(
-        path, content, mode, if_match, progress, dry_run=dry_run, keeps_frontmatter=not allow_broken
+        path,
+        content,
+        mode,
+        _match(if_match, merge=merge),
+        progress,
+        dry_run=dry_run,
+        keeps_frontmatter=not allow_broken,
     )
     done = "Created" if written.created else "Wrote" if written.changed else "Left unchanged (it has this text already)"
     changed = to_changed(written.done)

@@ -31,15 +31,15 @@ from vaultwire.vault.disk.conflict_copies import ConflictCopy, conflict_copies, 
 from vaultwire.vault.disk.contents import etag_of
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_note, lies_in, text_of
-from vaultwire.vault.editing.workbench import Asked, Done, Workbench
+from vaultwire.vault.editing.workbench import Asked, Done, Workbench, writes_of
 from vaultwire.vault.editing.writing import free_trash_path
-from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, JOURNAL_FAILED, STALE_EDIT, VaultError
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, STALE_EDIT, VaultError
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.links.note_lookup import links_lost, locate_file, locate_folder
 from vaultwire.vault.value_types import Progress, VaultPath
 
-# The latest versions of a file that may be the base.
-_MOST_CHANGES, _MOST_COMMITS = 100, 50
+# The latest versions of a file in Git that may be the base.
+_MOST_COMMITS = 50
 _GIT_SECONDS = 5
 _COMMIT = re.compile(rb"[0-9a-f]{40,64}")
 
@@ -201,20 +201,12 @@ class Conflicts:
 
         With each: where it is from, and the text that the next change on record made of it.
         """
-        changes = self._bench.changes
-        try:
-            numbers = [change.id for change in changes.latest(path, _MOST_CHANGES)]
-            for detailed in changes.show_all(numbers):
-                for step in reversed(detailed.steps):
-                    if isinstance(step, Write) and step.path == path:
-                        after, before = (None if data is None else _to_text(data) for data in (step.after, step.before))
-                        if after is not None:
-                            yield after, f"{path!r} as it was after change {detailed.change.id}", None
-                        if before is not None:
-                            yield before, f"{path!r} as it was before change {detailed.change.id}", after
-        except VaultError as error:
-            if error.code not in (JOURNAL_FAILED, FILE_NOT_FOUND):
-                raise
+        for number, step in writes_of(self._bench.changes, path):
+            after, before = (None if data is None else _to_text(data) for data in (step.after, step.before))
+            if after is not None:
+                yield after, f"{path!r} as it was after change {number}", None
+            if before is not None:
+                yield before, f"{path!r} as it was before change {number}", after
         newer: str | None = None
         for commit, data in versions_in_git(self._files.root, path):
             text = _to_text(data)

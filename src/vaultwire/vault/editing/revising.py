@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown import edits
@@ -21,7 +22,7 @@ from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.days import parse_day
 from vaultwire.vault.disk.contents import edited_bytes, to_bytes
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.editing.workbench import Asked, Done, Workbench
+from vaultwire.vault.editing.workbench import Asked, Done, Match, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_lookup import locate_canvas, locate_file
 from vaultwire.vault.plans.context import Plan, PlanContext, decode_note, with_bom
@@ -91,7 +92,7 @@ class Revising:
         name: str,
         edits: Sequence[Edit],
         diff: str,
-        if_match: str | None,
+        if_match: Match,
         progress: Progress,
         *,
         dry_run: bool,
@@ -99,7 +100,7 @@ class Revising:
     ) -> Revised:
         """Make all the edits, or apply a unified diff; exactly one of the two is given. See ``targeted_edits.Edit``.
 
-        Raises VaultError: those of ``locate``, ``Workbench.read``, ``apply_edits`` and ``apply_diff``; NOT_UTF8.
+        Raises VaultError: those of ``locate``, ``Workbench.edit``, ``apply_edits`` and ``apply_diff``; NOT_UTF8.
         """
         if bool(edits) is bool(diff):
             message = "Give edits or a diff, not both." if diff else _NO_EDITS
@@ -121,7 +122,7 @@ class Revising:
         names: Sequence[str],
         given: Sequence[GivenProperty],
         removed: Sequence[str],
-        if_match: str | None,
+        if_match: Match,
         progress: Progress,
         *,
         dry_run: bool,
@@ -152,7 +153,7 @@ class Revising:
         names: Sequence[str],
         given: Sequence[GivenProperty],
         removed: Sequence[str],
-        if_match: str | None,
+        if_match: Match,
         progress: Progress,
         *,
         dry_run: bool,
@@ -312,7 +313,7 @@ class Revising:
         self,
         names: Sequence[str],
         change: Callable[[VaultPath, str], str],
-        if_match: str | None,
+        if_match: Match,
         progress: Progress,
         notices: Sequence[str] = (),
         *,
@@ -321,19 +322,18 @@ class Revising:
     ) -> list[Revised]:
         """Change the texts of notes in one change. ``change`` may add to the ``notices``."""
         before: dict[VaultPath, bytes] = {}
+        merges: list[str] = []
         steps: list[Step] = []
         with self._bench.locked(progress) as context:
             for name in asking(progress, names):
                 path = context.locate(name)
                 if path in before:
                     continue
-                before[path] = self._bench.read(path, if_match)
-                try:
-                    new = change(path, decode_note(path, before[path]))
-                except PropertyEditError as error:
-                    raise VaultError(INVALID_ARGUMENTS, f"{path}: {error}", path=path) from None
-                steps.append(Write(path, before[path], with_bom(to_bytes(new, before[path]), before[path])))
-            done = self._bench.finish(steps, notices, progress, dry_run=dry_run, asked=asked)
+                edited = self._bench.edit(path, if_match, partial(_changed_note, path, change))
+                before[path] = edited.before
+                merges += edited.notices
+                steps.append(Write(path, edited.before, edited.after))
+            done = self._bench.finish(steps, [*notices, *merges], progress, dry_run=dry_run, asked=asked)
         return [Revised(path, old, done) for path, old in before.items()]
 
     def _change_property(self, text: str, edit: Edit) -> str:
@@ -353,6 +353,14 @@ class Revising:
 
     def _types(self) -> Mapping[str, str]:
         return self._bench.settings.get().property_types
+
+
+def _changed_note(path: VaultPath, change: Callable[[VaultPath, str], str], data: bytes) -> bytes:
+    try:
+        text = change(path, decode_note(path, data))
+    except PropertyEditError as error:
+        raise VaultError(INVALID_ARGUMENTS, f"{path}: {error}", path=path) from None
+    return with_bom(to_bytes(text, data), data)
 
 
 def apply_diff(path: VaultPath, text: str, diff: str, progress: Progress = NO_PROGRESS) -> str:

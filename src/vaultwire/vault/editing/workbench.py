@@ -12,10 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.markdown.three_way import form_of, join
 from vaultwire.vault.caller import Caller, RememberedFacts, RememberedResults
 from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, files_of, follow, paths_of
 from vaultwire.vault.changes.executor import Changes
@@ -23,7 +24,15 @@ from vaultwire.vault.changes.projected_tree import MovePaths, simplified
 from vaultwire.vault.disk.contents import etag_of, plain_text, whole_etag
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import TRASH, fold, is_note, lies_in
-from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_READ, POLICY_DENIED, STALE_EDIT, VaultError
+from vaultwire.vault.errors import (
+    FILE_NOT_FOUND,
+    INVALID_ARGUMENTS,
+    JOURNAL_FAILED,
+    NOT_READ,
+    POLICY_DENIED,
+    STALE_EDIT,
+    VaultError,
+)
 from vaultwire.vault.guides import NAMES, find_guide, quoted_head
 from vaultwire.vault.holding.holding import Holding
 from vaultwire.vault.holding.review_mode import (
@@ -223,6 +232,10 @@ def _numbered(proposals: list[int]) -> str:
 
 # The difference shows a caller whether its edit still makes sense; instead of a longer one, it should read the note again.
 _MAX_SHOWN_DIFF = 4_000
+# What a merge brings in is shown whole, so that the caller knows the text whose etag it gets. A dry run shows as much.
+_MAX_MERGED_DIFF = 20_000
+# The latest changes of a file whose texts are looked through for an earlier one.
+_MOST_CHANGES = 100
 # How many notes an error names; a rename may edit thousands.
 _MAX_NAMED = 20
 
@@ -246,6 +259,27 @@ class Done(NamedTuple):
         """Return the files that are edited, without the one at ``path``."""
         edits = (step for step in self.steps if isinstance(step, Write) and step.old is not None)
         return [step.path for step in edits if step.path != path]
+
+
+class Mergeable(NamedTuple):
+    """An etag for an edit that need not be refused if the file has changed since.
+
+    The edit is made on the text of that etag, and joined with what has changed (``markdown.three_way``).
+    """
+
+    etag: str
+
+
+Match: TypeAlias = str | Mergeable | None
+"""The etag of the text that a caller edits; with None, it edits what is there."""
+
+
+class Edited(NamedTuple):
+    """A file's bytes as they are, and as they will be; ``notices`` tell of a merge."""
+
+    before: bytes
+    after: bytes
+    notices: list[str]
 
 
 class Asked(NamedTuple):
@@ -474,6 +508,61 @@ class Workbench:
             self.caller.saw(path, now, data)  # a caller with its etag has read it, perhaps in another session
         return data
 
+    def edit(
+        self,
+        path: VaultPath,
+        if_match: Match,
+        change: Callable[[bytes], bytes],
+        *,
+        is_overwritten: bool = False,
+    ) -> Edited:
+        """Return a file's bytes for an edit, as ``read`` does, with the edit made. A notice shows what it was joined with.
+
+        Raises VaultError: as ``read``; STALE_EDIT for a ``Mergeable`` where both change the same, where the text of that etag
+        is not on record, and where too much has changed to be shown.
+        """
+        etag = if_match.etag if isinstance(if_match, Mergeable) else if_match
+        try:
+            before = self.read(path, etag, is_overwritten=is_overwritten)
+        except VaultError as stale:
+            if not isinstance(if_match, Mergeable) or stale.code != STALE_EDIT:
+                raise
+            return self._merged(path, whole_etag(if_match.etag)[0], change, stale)
+        return Edited(before, change(before), [])
+
+    def _merged(self, path: VaultPath, etag: str, change: Callable[[bytes], bytes], stale: VaultError) -> Edited:
+        now, base = self.files.read(path).data, self._text_with(path, etag)
+        if base is None:
+            raise _not_merged(stale, "its text with your etag is not on record")
+        edited = change(base)
+        try:
+            mine, before, theirs = (data.decode() for data in (now, base, edited))
+        except UnicodeDecodeError:
+            raise _not_merged(stale, "it is no UTF-8 text") from None
+        diff = unified(plain_text(base), plain_text(now), path)
+        if len(diff) > _MAX_MERGED_DIFF:
+            raise _not_merged(stale, "too much of it has changed")
+        joined = join(before, mine, theirs, form_of(path))
+        if joined.clashes:
+            places = len(joined.clashes)
+            raise _not_merged(stale, f"your edit and the later one differ in {places} place{'s' * (places > 1)}")
+        self.caller.saw(path, etag, base)
+        notice = f"{path!r} has changed since you read it. Your edit was merged with that change."
+        if self.caller.may_read_notes:
+            notice += f" Since it was read:\n{diff}"
+        return Edited(now, joined.text.encode(), [notice])
+
+    def _text_with(self, path: VaultPath, etag: str) -> bytes | None:
+        """Return the bytes that a file had with an etag: of what this caller has read, or of the journal.
+
+        Nobody knows the etag of a text that they have not seen, so this tells nothing new.
+        """
+        remembered = self.caller.text_of(path, etag)
+        if remembered is not None:
+            return remembered
+        contents = (each for _, step in writes_of(self.changes, path) for each in (step.new, step.old))
+        return next((each.data for each in contents if each is not None and each.digest.hex() == etag), None)
+
     def _check_read(self, steps: list[Step], asked: Asked, *, dry_run: bool) -> None:
         """Refuse to edit notes that the caller must have read and has not, also where only links change.
 
@@ -511,3 +600,23 @@ class Workbench:
             return ""
         diff = unified(plain_text(before), plain_text(data), path)
         return f" Since it was read:\n{diff}" if diff and len(diff) <= _MAX_SHOWN_DIFF else ""
+
+
+def writes_of(changes: Changes, path: VaultPath) -> Iterator[tuple[int, Write]]:
+    """Yield the writes of a file that are on record, the latest first, each with the number of its change.
+
+    It ends where the journal cannot be read.
+    """
+    try:
+        numbers = [change.id for change in changes.latest(path, _MOST_CHANGES)]
+        for detailed in changes.show_all(numbers):
+            for step in reversed(detailed.steps):
+                if isinstance(step, Write) and step.path == path:
+                    yield detailed.change.id, step
+    except VaultError as error:
+        if error.code not in (JOURNAL_FAILED, FILE_NOT_FOUND):
+            raise
+
+
+def _not_merged(stale: VaultError, why: str) -> VaultError:
+    return VaultError(STALE_EDIT, f"Not merged: {why}. {stale.message}", **stale.details)

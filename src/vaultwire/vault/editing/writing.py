@@ -22,7 +22,7 @@ from vaultwire.vault.disk.paths import (
     parse_path,
     says_folder,
 )
-from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Workbench, confirmation_of_removal
+from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Match, Workbench, confirmation_of_removal
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     INVALID_ARGUMENTS,
@@ -91,7 +91,7 @@ class _Given(NamedTuple):
     name: str
     content: str
     mode: WriteMode
-    if_match: str | None
+    if_match: Match
     dry_run: bool
     keeps_frontmatter: bool
 
@@ -108,7 +108,7 @@ class Writing:
         name: str,
         content: str,
         mode: WriteMode,
-        if_match: str | None = None,
+        if_match: Match = None,
         progress: Progress = NO_PROGRESS,
         *,
         dry_run: bool = False,
@@ -117,7 +117,7 @@ class Writing:
         """Write a note. ``create`` makes a new one; ``overwrite`` makes it or replaces its text; the others add lines.
 
         Outside what changes, the file keeps its bytes: BOM, line ends, final line end, mode. With ``if_match`` (an etag)
-        the write happens only if the note still is what the caller read.
+        the write happens only if the note still is what the caller read; see ``Mergeable``.
 
         Raises VaultError: NOTE_EXISTS, FILE_NOT_FOUND, STALE_EDIT, NOT_UTF8, TOO_LARGE, and those of naming a path.
         """
@@ -199,11 +199,15 @@ class Writing:
         return Written(path, etag_of(data), len(data), created=True, changed=True, done=done)
 
     def _edit(self, context: PlanContext, path: VaultPath, new: _Given) -> Written:
-        before = self._bench.read(path, new.if_match, is_overwritten=new.mode == "overwrite")
-        content = new.content.removeprefix(BOM) if before.startswith(BOM.encode()) else new.content
-        data = with_bom(to_bytes(_EDITS[new.mode](decode_note(path, before), content), before), before)
+        def change(before: bytes) -> bytes:
+            content = new.content.removeprefix(BOM) if before.startswith(BOM.encode()) else new.content
+            return with_bom(to_bytes(_EDITS[new.mode](decode_note(path, before), content), before), before)
+
+        is_overwritten = new.mode == "overwrite"
+        before, data, notices = self._bench.edit(path, new.if_match, change, is_overwritten=is_overwritten)
         asked = Asked(keeps_frontmatter=new.keeps_frontmatter)
-        done = self._bench.finish([Write(path, before, data)], [], context.progress, dry_run=new.dry_run, asked=asked)
+        steps = [Write(path, before, data)]
+        done = self._bench.finish(steps, notices, context.progress, dry_run=new.dry_run, asked=asked)
         return Written(path, etag_of(data), len(data), created=False, changed=data != before, done=done)
 
 
