@@ -256,6 +256,19 @@ def test_only_a_removal_on_record_removes_a_line(tmp_path: Path) -> None:
     assert (tmp_path / "Plan.md").read_text() == BASE.replace("two\n", "").replace("[a]", "[a, c]") + "by hand\n"
 
 
+def test_a_line_that_is_like_several_is_the_other_form_of_none(tmp_path: Path) -> None:
+    """Lists are full of lines that begin alike: one that a side has added does not say that it removed the others."""
+    (tmp_path / "Plan.md").write_text(BASE)
+    vault = open_vault(tmp_path)
+    mine = ["added 2 of 328", "added 3 of 737", "added 10 of 976"]
+    for line in mine:
+        call(vault, "write_note", path="Plan.md", content=line, mode="append")
+    (tmp_path / "Plan.md").write_text((tmp_path / "Plan.md").read_text() + "by hand\n")
+    (tmp_path / COPY).write_text(BASE + "added 1 of 652\n")
+    resolve(vault, path=COPY, choose=["both"])
+    assert {*mine, "by hand", "added 1 of 652"} <= {*(tmp_path / "Plan.md").read_text().splitlines()}
+
+
 def test_of_devices_that_went_apart_at_any_time_no_addition_is_lost(tmp_path: Path) -> None:
     seed = random.randrange(2**32)
     chance = random.Random(seed)

@@ -231,12 +231,21 @@ def _fit(base: str, mine: str, theirs: str, removed: set[str]) -> tuple[int, int
 
 
 def _lacking(lines: Counter[str], side: Counter[str]) -> Counter[str]:
-    """Return the lines that a side has not, and no line of its own that has half of their words: that would be a change."""
+    """Return the lines that a side has not, nor changed: each line of its own may be one of them with other words.
+
+    It is one only if most words stayed, and if no other was like it: lists are full of lines that begin alike.
+    """
     words = [set(line.split()) for line in side - lines]
+    lacking = Counter((lines - side).elements())
+    alike = {
+        line: [
+            place for place, each in enumerate(words) if 2 * len(each.intersection(line.split())) > len({*line.split()})
+        ]
+        for line in lacking
+    }
+    uses = Counter(place for places in alike.values() for place in places)
     return Counter(
-        line
-        for line in (lines - side).elements()
-        if not any(2 * len(each.intersection(line.split())) >= len(set(line.split())) for each in words)
+        {line: count for line, count in lacking.items() if not any(uses[place] == 1 for place in alike[line])}
     )
 
 
