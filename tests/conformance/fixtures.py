@@ -8,7 +8,7 @@ from typing import Any
 
 from vaultwire.server.subscriptions import Subscriptions
 from vaultwire.toolkit.catalog import Toolset
-from vaultwire.toolkit.registry import Ask, Client, Outcome, TimeClass, Tool
+from vaultwire.toolkit.registry import Ask, CapabilityMissing, Client, Outcome, TimeClass, Tool
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.vault import Vault
 
@@ -79,6 +79,9 @@ def sample(prompt: str, tokens: int = 100) -> Ask:
     return Ask("sampling/createMessage", {"messages": [message], "maxTokens": tokens})
 
 
+TASK_SECONDS = 0.2
+"""A call that takes longer becomes a task here: the suite does not wait as long as a person does."""
+
 NAME = form("What is your name?", {"name": {"type": "string"}}, "name")
 CONFIRM = form("Please confirm", {"ok": {"type": "boolean"}}, "ok")
 ROOTS = Ask("roots/list", {})
@@ -99,6 +102,7 @@ class Fixtures:
         self._add_talking()
         self._add_asking()
         self._add_rounds()
+        self._add_long()
 
     def toolset(self) -> Toolset:
         by_name = {tool.name: tool for tool in self._tools}
@@ -242,3 +246,55 @@ class Fixtures:
         self._add(f"{prefix}_multi_round", rounds("{step1} {step2}", {"step1": NAME}, {"step2": color}))
         self._add(f"{prefix}_tampered_state", rounds("{confirm}", {"confirm": CONFIRM}))
         self._add(f"{prefix}_capabilities", by_capability)
+
+    def _add_long(self) -> None:
+        """Add the tools that the suite wants to become tasks: they take longer than ``TASK_SECONDS``."""
+        text = {"type": "string"}
+
+        def long(run: Callable[..., Outcome[Any]]) -> Callable[..., Outcome[Any]]:
+            def run_late(client: Client, **arguments: Any) -> Outcome[Any]:
+                _work(client, 2 * TASK_SECONDS)
+                return run(client, **arguments)
+
+            return run_late
+
+        def compute(client: Client, seconds: float, label: str = "") -> Outcome[Any]:
+            _work(client, seconds)
+            return said(f"computed {label}")
+
+        def fail(client: Client) -> Outcome[Any]:
+            raise VaultError("INTENDED", "This job fails intentionally")
+
+        def break_protocol(client: Client) -> Outcome[Any]:
+            raise CapabilityMissing("nothing")  # a JSON-RPC error, which no client can do anything about
+
+        def delete(client: Client, filename: str) -> Outcome[Any]:
+            answer = client.ask({"confirm": form(f"Delete {filename}?", {"ok": {"type": "boolean"}}, "ok")})
+            return said(f"{filename}: {answer['confirm']['action']}")
+
+        def ask_two(client: Client, **_: Any) -> Outcome[Any]:
+            answers = client.ask({"user_name": NAME, "confirm": CONFIRM})
+            return said(f"{answers}")
+
+        self._add("greet", lambda client, name: said(f"Hello, {name}!"), {"name": text})
+        numbers = {"type": "object", "properties": {"seconds": {"type": "integer"}, "label": text}}
+        self._add("slow_compute", compute, schema=numbers)
+        self._add("failing_job", long(fail))
+        self._add("protocol_error_job", long(break_protocol))
+        self._add("confirm_delete", long(delete), {"filename": text})
+        self._add("multi_input", long(ask_two))
+
+        def ask_first(client: Client) -> Outcome[Any]:
+            name = client.ask({"user_name": NAME})["user_name"]["content"]["name"]
+            _work(client, 2 * TASK_SECONDS)
+            return said(f"Hello, {name}!")
+
+        self._add("test_tool_with_task", ask_first)
+
+
+def _work(client: Client, seconds: float) -> None:
+    """Take so long, unless the client cancels the call."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        client.check()
+        time.sleep(0.02)

@@ -14,11 +14,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from conformance.features import FixtureFeatures
-from conformance.fixtures import Fixtures
+from conformance.fixtures import TASK_SECONDS, Fixtures
 from support.vaults import open_vault
 from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Identity
-from vaultwire.protocol.revisions import Revision
+from vaultwire.protocol.revisions import TASKS, Revision
 from vaultwire.protocol.session import Session
 from vaultwire.server.features import Features
 from vaultwire.server.handlers import Handlers
@@ -53,11 +53,12 @@ def make_handlers(vault: Path) -> Handlers:
         lambda: open_vault(vault),
         Policy(),
         subscriptions=subscriptions,
+        task_seconds=TASK_SECONDS,
     )
 
 
 def make_session(handlers: Handlers, revision: Revision | None = None) -> Session:
-    identity = Identity("vaultwire-fixtures", "Fixtures", "1", CAPABILITIES, "Be kind.")
+    identity = Identity("vaultwire-fixtures", "Fixtures", "1", CAPABILITIES, "Be kind.", {TASKS: {}})
     return Session(identity, handlers.methods, STRUCTURED, revision)
 
 

@@ -22,7 +22,7 @@ APPS: dict[str, Any] = {"extensions": {UI: {"mimeTypes": [TYPE]}}}
 VIEWS = ("search", "change", "graph")
 OTHERS: list[dict[str, Any]] = [
     {},
-    {"extensions": {"io.modelcontextprotocol/tasks": {}}},
+    {"extensions": {"io.example/other": {}}},
     {"extensions": {UI: {}}},
     {"extensions": {UI: {"mimeTypes": ["text/html"]}}},
     {"extensions": {UI: {"mimeTypes": TYPE}}},

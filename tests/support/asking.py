@@ -37,6 +37,17 @@ class AskingStage(Stage):
             action = client.ask({"sure": SURE})["sure"]["action"]
             return said(f"{action}, {len(client.ask({'roots': ROOTS})['roots']['roots'])} roots")
 
+        @tool(title="Ask later", time_class="search", read_only=True)
+        def ask_later(vault: Vault, client: Client, /, gate: str) -> Outcome[Said]:
+            """Wait at a gate, then ask as ask_twice does.
+
+            Args:
+                gate: Which.
+            """
+            stage.pass_gate(gate, client)
+            action = client.ask({"sure": SURE})["sure"]["action"]
+            return said(f"{action}, {len(client.ask({'roots': ROOTS})['roots']['roots'])} roots")
+
         @tool(title="Ask soon", time_class="file", read_only=True)
         def ask_soon(vault: Vault, client: Client, /) -> Outcome[Said]:
             """Ask as ask does, but with the short deadline."""
@@ -74,4 +85,4 @@ class AskingStage(Stage):
             stage.order.append(name)
             return said("changed")
 
-        return [*super()._tools(), change_if_agreed, ask, ask_twice, ask_soon, may_ask, hang_up]
+        return [*super()._tools(), change_if_agreed, ask, ask_twice, ask_later, ask_soon, may_ask, hang_up]

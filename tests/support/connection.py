@@ -53,6 +53,7 @@ class Peer:
         policy: Policy | None = None,
         middleware: Middleware | None = None,
         others: Mapping[str, Vault] | None = None,
+        task_seconds: float = PATIENCE,
     ) -> None:
         """``others`` are vaults served besides the first, which is then called ``first``."""
         self.stage = stage
@@ -62,7 +63,14 @@ class Peer:
         by_class: Mapping[str, float] = {"file": file_seconds, "search": search_seconds}
         vaults = {"first": vault, **others} if others else {"": vault}
         openers: dict[str, Callable[[], Vault]] = {name: functools.partial(vaults.__getitem__, name) for name in vaults}
-        self.handlers = Handlers(stage.toolset(), openers, policy or Policy(), by_class, middleware=middleware)
+        self.handlers = Handlers(
+            stage.toolset(),
+            openers,
+            policy or Policy(),
+            by_class,
+            middleware=middleware,
+            task_seconds=task_seconds,
+        )
         identity = Identity("test", "Test", "1", {"tools": {}, "logging": {}}, "Be kind.")
         self.session = Session(identity, self.handlers.methods, STRUCTURED)
         self._thread = threading.Thread(target=self._serve, name="test-dispatcher", daemon=True)

@@ -20,7 +20,7 @@ from vaultwire.app.engine import (
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.protocol.dialects import DIALECTS, MCP, SECURE, STRUCTURED
 from vaultwire.protocol.events import Identity
-from vaultwire.protocol.revisions import APPS, SKILL_METHODS, SKILLS
+from vaultwire.protocol.revisions import APPS, SKILL_METHODS, SKILLS, TASK_METHODS, TASKS
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import PROFILES, WEB, ToolSelection, Toolset, former_name_hint
@@ -143,11 +143,11 @@ def session_maker(config: Config, handlers: Handlers) -> Callable[[Revision | No
             vaults=handlers.vaults.names,
             guide=handlers.guide,
         ),
-        extensions={APPS: {}} if dialect.is_contract else {APPS: {}, SKILLS: {}},
+        extensions={APPS: {}} if dialect.is_contract else {APPS: {}, SKILLS: {}, TASKS: {}},
     )
     if config.structured and dialect is MCP:
         dialect = STRUCTURED
-    methods = handlers.methods.difference(SKILL_METHODS if dialect.is_contract else ())
+    methods = handlers.methods.difference((*SKILL_METHODS, *TASK_METHODS) if dialect.is_contract else ())
     return lambda revision: Session(identity, methods, dialect, revision)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vaultwire.protocol import jsonrpc
-from vaultwire.protocol.revisions import META_SERVER_INFO, STATELESS
+from vaultwire.protocol.revisions import META_SERVER_INFO, STATELESS, TASKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ class Identity:
             capabilities.pop("completions", None)
         declared = of_client.get("extensions") if revision.extensions else None
         if isinstance(declared, dict):
-            common = {name: given for name, given in self.extensions.items() if name in declared}
+            served = [name for name in self.extensions if revision.tasks or name != TASKS]
+            common = {name: self.extensions[name] for name in served if name in declared}
             if common:
                 capabilities["extensions"] = common
         return capabilities

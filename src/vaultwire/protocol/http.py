@@ -15,6 +15,7 @@ from vaultwire.protocol.revisions import (
     META_VERSION,
     MISSING_CLIENT_CAPABILITY,
     STATELESS,
+    TASK_METHODS,
     UNSUPPORTED_PROTOCOL_VERSION,
     WITHOUT_HEADER,
     handshake,
@@ -57,7 +58,12 @@ _STATUS = {
 _HANDSHAKE_STATUS = {jsonrpc.PARSE_ERROR: 400, jsonrpc.INVALID_REQUEST: 400}
 
 # The param that the Mcp-Name header repeats, by method.
-_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMED = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    **dict.fromkeys(TASK_METHODS, "taskId"),
+}
 
 _BASE64_START, _BASE64_END = b"=?base64?", b"?="
 

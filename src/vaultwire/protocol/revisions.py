@@ -23,6 +23,9 @@ APPS = "io.modelcontextprotocol/ui"
 SKILLS = "io.modelcontextprotocol/skills"
 """The extension of skills (SEP-2640)."""
 SKILL_METHODS = ("skills/list", "skills/get")
+TASKS = "io.modelcontextprotocol/tasks"
+"""The extension of tasks (SEP-2663): calls that are answered later, when the client asks again."""
+TASK_METHODS = ("tasks/get", "tasks/update", "tasks/cancel")
 
 HEADER_MISMATCH = -32020
 MISSING_CLIENT_CAPABILITY = -32021
@@ -48,6 +51,7 @@ class Revision:
         "resource_not_found",
         "schema_dialect",
         "stateless",
+        "tasks",
         "titles",
         "tool_annotations",
         "tool_errors_for_arguments",
@@ -64,6 +68,8 @@ class Revision:
         # Clients declare extensions in `capabilities.extensions` from 2025-11-25 on, some with the one before, too. What an
         # extension adds stands in `_meta` of tools, which came with 2025-06-18.
         self.extensions = name >= "2025-06-18"
+        # The extension of tasks. In 2025-11-25 tasks were part of the protocol, in another form that is not served.
+        self.tasks = name >= "2026-07-28"
         # `title` on resources, templates, prompts and their arguments, and `lastModified` among annotations.
         self.titles = name >= "2025-06-18"
         # 2026-07-28, "Resources", "Error handling": the older number must not be sent any more.
@@ -79,6 +85,7 @@ class Revision:
         self.absent_methods = (
             ("resources/subscribe", "resources/unsubscribe") if name >= "2026-07-28" else ("subscriptions/listen",)
         ) + (() if self.extensions else SKILL_METHODS)
+        self.absent_methods += () if self.tasks else TASK_METHODS
         # A server asks the client by a result, "input_required", not by a request.
         self.asks_in_results = name >= "2026-07-28"
         self.schema_dialect = DRAFT_2020_12 if name >= "2025-11-25" else DRAFT_07

@@ -6,9 +6,11 @@ prompts and completions are in ``features``.
 
 from __future__ import annotations
 
+import threading
+
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import MCP, known_name
-from vaultwire.protocol.revisions import SKILL_METHODS
+from vaultwire.protocol.revisions import SKILL_METHODS, TASK_METHODS
 from vaultwire.server.results import (
     LISTING,
     POLICY_DENIED,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from vaultwire.server.apps import Views
     from vaultwire.server.features import Features
     from vaultwire.server.middleware import Middleware
+    from vaultwire.server.polled_tasks import PolledTasks
     from vaultwire.server.results import Answer
     from vaultwire.server.skills import Skills
     from vaultwire.server.workers import Task
@@ -55,6 +58,9 @@ _TOOLS_CACHE_SCOPE = "private"
 
 # Methods of features that may ask the client (2026-07-28, "Multi Round-Trip Requests"); tools may, too.
 _MAY_ASK = ("resources/read", "prompts/get")
+
+TASK_SECONDS = 10.0
+"""A call that takes longer becomes a task. Clients and proxies give up on a silent answer after 30 to 60 seconds."""
 
 # The methods of features, and the time class of each.
 _FEATURES = {
@@ -84,11 +90,13 @@ class Handlers:
         lists: Callable[..., bool] = lambda *_, **__: True,
         read_guide: Callable[[], str] = str,
         skills_folder: str | None = None,
+        task_seconds: float = TASK_SECONDS,
     ) -> None:
         """``open_vault`` is called once, when a call first needs the vault; for named vaults it is a table of such functions.
 
         ``prompts_folder`` and ``skills_folder`` are folders in a vault. ``lists`` tells which tools are listed to every client
         (``ToolSelection``); the others can be called, too. ``read_guide`` returns the head of the vault's own guide, quickly.
+        ``task_seconds``: a call that takes longer becomes a task, for clients that declare these.
         """
         self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
         self.toolset = toolset.over(self.vaults.names)
@@ -99,6 +107,9 @@ class Handlers:
         self._seconds = seconds
         self._prompts_folder = prompts_folder
         self._skills_folder = skills_folder
+        self._task_seconds = task_seconds
+        self._polled_tasks: PolledTasks | None = None
+        self._polled_tasks_lock = threading.Lock()
         self.subscriptions = subscriptions or Subscriptions((RESOURCE_LIST, RESOURCE_UPDATES))
         self.subscriptions.may_hear = self._may_hear
         self._middleware = middleware
@@ -110,6 +121,7 @@ class Handlers:
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
             **dict.fromkeys(_FEATURES, self._answer_feature),
+            **dict.fromkeys(TASK_METHODS, self._answer_task),
             "subscriptions/listen": self._subscribe,
         }
         if RESOURCE_UPDATES in self.subscriptions.kinds:
@@ -327,7 +339,12 @@ class Handlers:
             vault, arguments = self.vaults.pick(arguments)
         except VaultError as error:
             return form.failure(error.code, error.message, error.details)
-        return self._tool_job(request, description, vault, arguments, form, self._views_for(request, dialect))
+        job = self._tool_job(request, description, vault, arguments, form, self._views_for(request, dialect))
+        if request.capabilities.get("extensions") and not dialect.is_contract:
+            from vaultwire.server.polled_tasks import declares_tasks  # noqa: PLC0415 - only for clients with extensions
+
+            job.polled_tasks = self._tasks() if declares_tasks(request) else None
+        return job
 
     def _tool_job(
         self,
@@ -365,6 +382,19 @@ class Handlers:
         job.offered = lambda: self.offered(request.peer)
         job.listed = lambda: self.listed_to(request.peer)
         return job
+
+    def _tasks(self) -> PolledTasks:
+        from vaultwire.server.polled_tasks import PolledTasks  # noqa: PLC0415 - few clients know the extension
+
+        with self._polled_tasks_lock:  # two would each know some of the tasks only
+            self._polled_tasks = self._polled_tasks or PolledTasks(self._task_seconds)
+        return self._polled_tasks
+
+    def _answer_task(self, request: Request, _: Dialect) -> Answer:
+        try:
+            return self._tasks().answer(request)
+        except VaultError as error:
+            return to_refusal(error, request)
 
     # ------------------------------------------------------------------ resources, prompts, completions
 

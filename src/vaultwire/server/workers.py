@@ -58,7 +58,7 @@ class Job:
     ``changes_vault``: jobs that change the same ``vault`` run one at a time, in the order they came.
     """
 
-    __slots__ = ("changes_vault", "give_up", "listed", "name", "offered", "run", "seconds", "vault")
+    __slots__ = ("changes_vault", "give_up", "listed", "name", "offered", "polled_tasks", "run", "seconds", "vault")
 
     def __init__(
         self,
@@ -84,6 +84,8 @@ class Job:
         """Returns the tools for ``Client.tools``."""
         self.listed: Callable[[], Collection[str]] = tuple
         """Returns the names for ``Client.listed``."""
+        self.polled_tasks: PolledTasks | None = None
+        """Where the call goes on as a task when it takes long; None if its client must wait for the answer."""
 
 
 class Task:
@@ -99,6 +101,8 @@ class Task:
         "id",
         "is_abandoned",
         "job",
+        "polled",
+        "polled_at",
         "queue",
         "request",
         "session",
@@ -118,6 +122,9 @@ class Task:
         self.has_started = False
         self.is_abandoned = False  # its deadline passed while it ran: its thread may never come back
         self.deadline = time.monotonic() + job.seconds
+        self.polled: PolledTask | None = None
+        """What the client asks for the answer; None while it waits for the answer itself."""
+        self.polled_at = float("inf") if job.polled_tasks is None else time.monotonic() + job.polled_tasks.seconds
         self._done = 0  # as last reported
         self.doing = ""  # likewise
         self.stopped = False  # cancelled, or its deadline has passed: nobody waits for the answer
@@ -137,6 +144,11 @@ class Task:
     def asks_person(self) -> bool:
         """Whether a change can wait until the person agrees to it in the client."""
         return self.agreed is not None
+
+    @property
+    def due(self) -> float:
+        """When the watchdog has something to do for it."""
+        return min(self.deadline, self.polled_at)
 
     def check(self) -> None:
         """Raise ``Stopped`` once nobody waits for the answer."""
@@ -350,6 +362,23 @@ class WorkQueue:
 
 if TYPE_CHECKING:
 
+    class PolledTask(Protocol):
+        """A call that is answered later (``polled_tasks``)."""
+
+        def created(self) -> Result:
+            """Return the answer to the call: that it goes on as a task."""
+
+        def end(self, answer: Answer | None, /) -> None:
+            """Keep the answer of the work, None if it was stopped before it had one."""
+
+    class PolledTasks(Protocol):
+        """The calls that are answered later."""
+
+        seconds: float
+
+        def add(self, task: Task, /) -> PolledTask | None:
+            """Make a task of a call; None if there are too many."""
+
     class Methods(Protocol):
         """The methods that are served (``Handlers``)."""
 
@@ -496,14 +525,14 @@ class Workers:
         with self.lock:
             self._tasks.pop(task.request, None)
             self._ended.notify_all()
-            if answer is None or task.stopped:
+            if task.polled is None and (answer is None or task.stopped):
                 return
-            if task.session.log_level(task.request) is not None:
+            if answer is not None and task.session.log_level(task.request) is not None:
                 self._log(task, answer)
             try:
-                self._answer(task.session, task.request, answer, task.sink)
+                self._deliver(task, answer)
             except (TypeError, ValueError):  # not JSON; nothing went out
-                self._answer(task.session, task.request, self._crashed(task), task.sink)
+                self._deliver(task, self._crashed(task))
 
     def _crashed(self, task: Task) -> Answer:
         """Log the exception that is being handled and return the answer for the client."""
@@ -529,12 +558,12 @@ class Workers:
     # ------------------------------------------------------------------ the watchdog
 
     def watch(self, task: Task) -> None:
-        """Have the watchdog look when the task's deadline comes. Holds the lock."""
+        """Have the watchdog look when the task is due. Holds the lock."""
         if not self._watched_until:
-            self._watched_until = task.deadline
+            self._watched_until = task.due
             threading.Thread(target=self._watchdog, daemon=True, name="vaultwire-watchdog").start()
-        elif task.deadline < self._watched_until:
-            self._watched_until = task.deadline
+        elif task.due < self._watched_until:
+            self._watched_until = task.due
             self._earlier.notify()
 
     def extend(self, task: Task) -> None:
@@ -550,8 +579,10 @@ class Workers:
                 now = time.monotonic()
                 for task in [task for task in self._tasks.values() if task.deadline <= now]:
                     self._time_out(task)
+                for task in [task for task in self._tasks.values() if task.polled_at <= now]:
+                    self._begin_polling(task)
                 # With nothing to watch: asleep until a task comes, which watch makes known.
-                self._watched_until = min((task.deadline for task in self._tasks.values()), default=float("inf"))
+                self._watched_until = min((task.due for task in self._tasks.values()), default=float("inf"))
                 self._earlier.wait(None if self._watched_until == float("inf") else self._watched_until - now)
 
     def _time_out(self, task: Task) -> None:
@@ -566,9 +597,34 @@ class Workers:
         unsure = " It may still have happened: read the note to see." if job.changes_vault else ""
         doing = f" It was here: {task.doing}." if task.doing else ""
         message = f"{job.name} took longer than {job.seconds:g} seconds and was stopped.{doing}{unsure}"
-        self._answer(task.session, task.request, job.give_up(TIMEOUT, message), task.sink)
+        self._deliver(task, job.give_up(TIMEOUT, message))
+
+    def _begin_polling(self, task: Task) -> None:
+        """Answer that the call goes on as a task, unless the client has too many of these. Holds the lock."""
+        task.polled_at = float("inf")
+        assert task.job.polled_tasks is not None
+        polled = None if task.stopped else task.job.polled_tasks.add(task)
+        if polled is not None:
+            task.polled = polled
+            self._answer(task.session, task.request, polled.created(), task.sink)
+
+    def run_again(self, ended: Task) -> Task:
+        """Run the job of a task that has ended, with what its request now says; return the new task. Holds the lock."""
+        task = Task(self, ended.session, ended.request, ended.job, ended.sink)
+        task.polled, task.polled_at = ended.polled, float("inf")
+        self._tasks[task.request] = task
+        self.watch(task)
+        ended.queue.put(task)
+        return task
 
     # ------------------------------------------------------------------ out (all hold the lock)
+
+    def _deliver(self, task: Task, answer: Answer | None) -> None:
+        """Send the answer of a call, or keep it where the client asks for it. None: the call was stopped before."""
+        if task.polled is not None:
+            task.polled.end(answer)
+        elif answer is not None:
+            self._answer(task.session, task.request, answer, task.sink)
 
     def _answer(self, session: Session, request: Request, answer: Answer, sink: FrameSink) -> None:
         code: int | None = None
