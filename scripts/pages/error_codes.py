@@ -23,6 +23,11 @@ ERROR_CODES: dict[str, tuple[ErrorCode, ...]] = {
         ErrorCode("TOOL_NOT_FOUND", "There is no tool of this name.", "`more_tools` lists the others; see tools.md."),
         ErrorCode("PROMPT_NOT_FOUND", "There is no prompt of this name.", "The message names those there are."),
         ErrorCode(
+            "TASK_NOT_FOUND",
+            "There is no task of this name: it is another client's, or its answer was kept for its time and is gone.",
+            "Make the call again.",
+        ),
+        ErrorCode(
             "CURSOR_EXPIRED",
             "The results behind this cursor are not kept any more.",
             "Call again without `cursor`.",
