@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from vaultwire.installation import hint_for_clients
 from vaultwire.vault.attachment_texts import pdf_process
@@ -173,7 +173,7 @@ def _ends_in_time(process: subprocess.Popen[bytes], progress: Progress, until: f
     return False
 
 
-def _whole_lines(output: BinaryIO) -> Iterator[dict[str, Any]]:
+def _whole_lines(output: IO[bytes]) -> Iterator[dict[str, Any]]:
     """Yield what was written. The last line may be cut."""
     for line in output:
         try:
