@@ -217,7 +217,7 @@ def test_a_client_with_a_document_connects_and_stays_connected(documents: Docume
         client.client_id = ID
         page = client.send("GET", client.request()).body
         assert b"<q>App</q>" in page
-        assert b"app.example is not among the services" in page  # the answer goes there, whoever described it
+        assert b"app.example is not among the services" in page  # the answer goes there, no matter who described it
         tokens = client.connect(access="write")
         assert client.refresh(tokens["refresh_token"]).status == 200
         unknown = client.send("GET", client.request(client_id="https://other.example/client.json"))

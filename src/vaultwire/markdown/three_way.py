@@ -364,16 +364,16 @@ def _both_added(mine: list[str], theirs: list[str]) -> list[str]:
         return [*mine, *theirs]
     left = Counter(mine)
     added: list[str] = []
-    blank: list[str] = []
+    empty_line: list[str] = []
     for line in theirs:
         if not line.strip():
-            blank = [line]
+            empty_line = [line]
         elif left[line] > 0:
             left[line] -= 1
-            blank = []
+            empty_line = []
         else:
-            added += [*blank, line] if added or (mine and mine[-1].strip()) else [line]
-            blank = []
+            added += [*empty_line, line] if added or (mine and mine[-1].strip()) else [line]
+            empty_line = []
     return [*mine, *added]
 
 

@@ -3,7 +3,7 @@
 It holds derived data only: deleting it loses nothing. The table is a SQLite database, and its transactions decide: rows are
 on the disk before the table names them, and a place in the file is never used twice. So a process that is killed leaves
 nothing but rows that nobody names, and another process that reads meanwhile never takes one note's row for another's.
-When most rows are nobody's, the file is written anew under another name.
+When most rows are nobody's, a new file is written under another name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS notes (
 CREATE TABLE IF NOT EXISTS chunks (place INTEGER PRIMARY KEY, note INTEGER, number INTEGER) STRICT;
 CREATE INDEX IF NOT EXISTS of_note ON chunks (note);
 """
-# The file is written anew when it has so many rows of nobody, and more of them than others.
+# A new file is written when the old one has so many rows of nobody, and more of them than others.
 _MOST_DEAD = 4_000
 # Rows that are turned into float32 at once: they stay in the processor's cache.
 _ROWS_AT_ONCE = 256
@@ -176,7 +176,7 @@ class VectorStore:
         return [(place, zeros) for place in places]
 
     def _compact(self) -> None:
-        """Write the file anew under another name if most of its rows are nobody's."""
+        """Write a new file under another name if most of its rows are nobody's."""
         with self._lock:
             ((live,),) = self._table.execute("SELECT count(*) FROM chunks")
             if (self._meta("next") or 0) - live <= max(live, _MOST_DEAD):

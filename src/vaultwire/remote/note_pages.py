@@ -146,7 +146,7 @@ class NotePages:
         await self._lead_back(scope, send, session, SESSION_SECONDS)
 
     async def _lead_back(self, scope: Scope, send: Send, cookie: str, seconds: int) -> None:
-        """Have the browser ask for the same address anew, with another cookie."""
+        """Have the browser ask for the same address again, with another cookie."""
         parts = [f"{_COOKIE}={cookie}", f"Path={PATH}", f"Max-Age={seconds}", "HttpOnly", "SameSite=Lax"]
         parts += ["Secure"] if self._origin.startswith(b"https:") else []
         # "raw_path" begins with PATH and has no line end, so it leads nowhere else.

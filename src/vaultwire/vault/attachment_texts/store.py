@@ -98,7 +98,7 @@ class TextStore:
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
-        """Hold the connection. Raises sqlite3.Error; what is broken is opened anew by the next caller."""
+        """Hold the connection. Raises sqlite3.Error; the next caller opens again what is broken."""
         with self._lock:
             connection = self._open()
             try:
