@@ -162,6 +162,14 @@ def test_search_prints_lines_as_grep_does_into_a_pipe(run: Run) -> None:
     assert run("search", "oak", "cm", "--in", "Projects").code == 0
 
 
+def test_an_explanation_is_given_to_a_pipe_too(run: Run) -> None:
+    why = run("search", "tomatoes wall", "--explain")
+    assert why.code == 0
+    assert any("tomatoes in text" in line for line in why.lines)
+    missing = run("search", "tomatoes", "--why-not", "Home.md")
+    assert "has no tomatoes" in missing.out
+
+
 def test_search_that_finds_nothing_ends_with_1_and_a_wrong_query_with_2(run: Run) -> None:
     assert run("search", "zucchini") == (1, "", "")
     wrong = run("search", "(oak")

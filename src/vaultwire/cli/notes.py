@@ -178,7 +178,7 @@ def search(options: argparse.Namespace, calls: Calls) -> int:
     text, data = calls.call_pages("search_notes", "notes", options.limit or ALL, **asked)
     if options.json:
         say_answer(options, text, data)
-    elif has_reader():
+    elif has_reader() or "explain" in asked:  # lines as of grep have no place for an explanation
         headline, *others = text.split("\n")
         say(headline.rstrip(":"), *takewhile(lambda line: line.startswith(_EXPLAINING), others))
         for note in [*data["notes"], *data.get("partial_matches", ()), *data.get("attachments", ())]:
