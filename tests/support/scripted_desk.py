@@ -100,6 +100,8 @@ class ScriptedDesk:
         self.hunks: list[dict[str, Any]] = []  # what is answered when further ones are asked for
         self.heard: list[dict[str, Any]] = []
         self._changed = threading.Condition()
+        # One at a time says what is shown: a connection that begins would send the list of before after the new one.
+        self._telling = threading.RLock()
         self._connections: list[ServerConnection] = []
         self._server = serve(self._serve, "127.0.0.1", 0, origins=[origin])  # type: ignore[list-item]
         port = self._server.socket.getsockname()[1]
@@ -113,8 +115,9 @@ class ScriptedDesk:
 
     def show(self, *items: dict[str, Any]) -> None:
         """Have these items, the latest first, and tell so."""
-        self.items = list(items)
-        self._tell_items()
+        with self._telling:
+            self.items = list(items)
+            self._tell_items()
 
     def change(self, id_: str, **given: Any) -> None:
         """Change an item, and tell so."""
@@ -125,8 +128,9 @@ class ScriptedDesk:
         self.tell(type="decided", id=id_, message=message, error=error, **given)
 
     def tell(self, **message: Any) -> None:
-        for connection in self._connections:
-            connection.send(json.dumps(message))
+        with self._telling:
+            for connection in self._connections:
+                connection.send(json.dumps(message))
 
     def wait_for(self, holds: Callable[[], bool]) -> None:
         with self._changed:
@@ -147,8 +151,9 @@ class ScriptedDesk:
 
     def _serve(self, connection: ServerConnection) -> None:
         connection.send(json.dumps({"type": "hello", "version": VERSION, "answer": ANSWER}))
-        self._connections.append(connection)
-        self._tell_items()
+        with self._telling:
+            self._connections.append(connection)
+            self._tell_items()
         try:
             for said in connection:
                 message = json.loads(said)
@@ -159,7 +164,8 @@ class ScriptedDesk:
         except ConnectionClosed:
             pass
         finally:
-            self._connections.remove(connection)
+            with self._telling:
+                self._connections.remove(connection)
 
     def _reply(self, message: dict[str, Any]) -> None:
         id_ = message.get("id", "")
