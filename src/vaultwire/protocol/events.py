@@ -103,11 +103,12 @@ class Identity:
         if not revision.completions:
             capabilities.pop("completions", None)
         declared = of_client.get("extensions") if revision.extensions else None
-        if isinstance(declared, dict):
-            served = [name for name in self.extensions if revision.tasks or name != TASKS]
-            common = {name: self.extensions[name] for name in served if name in declared}
-            if common:
-                capabilities["extensions"] = common
+        served = dict(self.extensions)
+        if not revision.stateless:  # earlier schemas lack the field: it is for who uses it, too
+            names = declared if isinstance(declared, dict) else {}
+            served = {name: served[name] for name in served if name in names and name != TASKS}
+        if served:
+            capabilities["extensions"] = served
         return capabilities
 
 

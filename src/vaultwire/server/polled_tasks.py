@@ -18,7 +18,7 @@ import threading
 import time
 
 from vaultwire.protocol import jsonrpc
-from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY, TASKS
+from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY, TASK_METHODS, TASKS
 from vaultwire.server.results import Refusal, Result
 from vaultwire.vault.caller import MEMORY_BUDGET
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -49,9 +49,10 @@ def declares_tasks(request: Request) -> bool:
     return request.revision.tasks and isinstance(extensions, dict) and TASKS in extensions
 
 
-def _undeclared(request: Request) -> Refusal:
+def undeclared(request: Request) -> Refusal:
     """Return the error for a request about tasks from a client that did not declare them."""
-    message = f"{request.method} needs the extension {TASKS} among the client's capabilities of this request"
+    what = request.method if request.method in TASK_METHODS else f"taskIds in {request.method}"
+    message = f"{what} needs the extension {TASKS} among the client's capabilities of this request"
     return Refusal(MISSING_CLIENT_CAPABILITY, message, {"requiredCapabilities": {"extensions": {TASKS: {}}}})
 
 
@@ -182,7 +183,7 @@ class PolledTasks:
     def answer(self, request: Request) -> Answer:
         """Return the answer to ``tasks/get``, ``tasks/update`` or ``tasks/cancel``. Raises VaultError."""
         if not declares_tasks(request):
-            return _undeclared(request)
+            return undeclared(request)
         polled = self._find(request)
         if request.method == "tasks/get":
             return polled.current()
