@@ -84,6 +84,7 @@ ONLY = {
     # vault/index/freshness.py: building the text index while the vault is watched.
     # meaning/embedding.py: embedding notes while the vault is watched.
     # vault/attachment_texts/attachment_texts.py: reading attachments meanwhile.
+    # vault/holding/delayed_writes.py: writing what was kept back, if a policy asks for that.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/workers.py",
@@ -97,6 +98,7 @@ ONLY = {
         "vault/index/freshness.py",
         "meaning/embedding.py",
         "vault/attachment_texts/attachment_texts.py",
+        "vault/holding/delayed_writes.py",
     ),
     # meaning/worker.py: a model works apart. vault/attachment_texts/reading.py: PDFs are read apart, with bounds of the system.
     "subprocess.Popen": (
