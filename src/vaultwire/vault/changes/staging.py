@@ -430,7 +430,8 @@ class StagedChange:
             below = [path for path in expected if lies_in(path, step.source)] if prior.is_folder else [step.source]
             for path in filter(expected.__contains__, below):
                 expected[VaultPath(step.target + path[len(step.source) :])] = expected.pop(path)
-            expected.setdefault(step.target, number)
+            if expected.get(step.target) is None:  # also where an earlier step moved something away: names may be swapped
+                expected[step.target] = number
             expected[step.source] = None
         return expected
 
