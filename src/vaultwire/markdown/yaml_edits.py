@@ -220,7 +220,7 @@ class _Editor:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._lines = text.split("\n")
+        self._lines = [*text.split("\n"), ""]  # an empty value may end behind the last row
 
     def document(
         self, root: YamlNode | None, old: Mapping[str, PropertyValue], new: Mapping[str, PropertyValue]
@@ -237,7 +237,7 @@ class _Editor:
             comment = self._comment_behind(root).strip()
             rows = [*([mark] if mark else []), *([comment] if comment else []), *as_block(dict(new), 0)]
             end = root.end[0] + 1
-        return "\n".join([*self._lines[: root.start[0]], *rows, *self._lines[end:]])
+        return "\n".join([*self._lines[: root.start[0]], *rows, *self._lines[end:]]).removesuffix("\n")
 
     # ------------------------------------------------------------------ lists and maps in lines
 

@@ -263,13 +263,14 @@ class Index:
 
         return self._ask(answer, progress)
 
-    def rows(self, progress: Progress) -> Rows:
+    def rows(self, progress: Progress, *, has_inline_fields: bool = True) -> Rows:
         """Bring the index up to date, and return what answers the questions of one query of a base.
 
-        Where no watch reports changes, each of its hundreds of questions would look at all files of the vault.
+        Where no watch reports changes, each of its hundreds of questions would look at all files of the vault. Without
+        ``has_inline_fields``, properties are those of the frontmatter alone.
         """
         self._ask(lambda _: None, progress)
-        return Rows(partial(self._ask, check=False), self._memory)
+        return Rows(partial(self._ask, check=False), self._memory, has_inline_fields=has_inline_fields)
 
     # ------------------------------------------------------------------ about many notes at once
 

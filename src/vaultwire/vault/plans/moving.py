@@ -112,7 +112,7 @@ def plan_moves(context: PlanContext, asked_moves: Sequence[Move]) -> MovePlan:
     plan.steps = [*moving, *sorted(plan.writes, key=lambda write: str(write.path))]
     plan.newly_resolved = rules.newly_resolved(links)
     if with_queries:
-        plan.kept = named_in_queries(context, _old_names(moves))
+        plan.kept += named_in_queries(context, _old_names(moves))
     return plan
 
 
