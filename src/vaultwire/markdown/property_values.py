@@ -12,7 +12,7 @@ from calendar import monthrange
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from vaultwire.markdown.edits import to_plain
+from vaultwire.markdown.edits import clipped, to_plain
 from vaultwire.markdown.parse import property_tag
 from vaultwire.markdown.properties import parse_frontmatter, property_type
 from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
@@ -391,5 +391,4 @@ def _number(value: float) -> str:
 
 
 def _shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
+    return clipped(repr(value), _SHOWN)

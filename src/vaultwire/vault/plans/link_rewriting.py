@@ -28,11 +28,12 @@ from vaultwire.markdown.link_spans import (
 )
 from vaultwire.markdown.offsets import apply_replacements, end_of_reading, unread_problem
 from vaultwire.vault.changes.change import Move, Write, edit_of
-from vaultwire.vault.disk.contents import edited_bytes, patched, plain_text
+from vaultwire.vault.disk.contents import edited_bytes, patched
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_base, is_canvas, is_note, stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
 from vaultwire.vault.plans.context import LinkChange, Plan, PlanContext, ResolvedLink
+from vaultwire.vault.search.note_parts import read_searchable
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import Problem, Stages, VaultPath
 
@@ -215,11 +216,8 @@ def named_in_queries(context: PlanContext, names: re.Pattern[str]) -> list[Probl
     problems: list[Problem] = []
     for path in context.index.notes_with_queries(context.progress):
         context.progress.check()
-        try:
-            text = plain_text(context.files.read(path).data)
-        except VaultError:  # it is gone by now, or cannot be read: then it is named elsewhere
-            continue
-        for block in other_queries(text):
+        text = read_searchable(context.files, path)
+        for block in other_queries(text or ""):  # none: it is gone by now, or cannot be read, and is named elsewhere
             match = names.search(block.text)
             if match is not None:
                 line = block.line + block.text.count("\n", 0, match.start())

@@ -106,6 +106,8 @@ class Matcher:
         self._has_diacritics = strip_diacritics(folded) != folded
         self._ranked = list(ranked_leaves(query.expression, ""))
         self.gives_scores: Final = bool(query.asked)
+        self.has_lines: Final = _has_lines(query.expression)
+        """Whether there may be lines to show: not if the query asks for names, tags and properties only."""
         self._asks_for_pieces = _has_pieces(query.expression)
         self.asks_for_tasks: Final = _has_pieces(query.expression, "task")
 
@@ -164,11 +166,6 @@ class Matcher:
         """Tell whether a part of the query is true of the text of a task. Raises VaultError (TIMEOUT) as ``match`` does."""
         self._budget.begin("")
         return _is_true(part, lambda leaf: self._is_in(leaf, text, UNACCENTED))
-
-    @property
-    def has_lines(self) -> bool:
-        """Whether there may be lines to show: not if the query asks for names, tags and properties only."""
-        return _has_lines(self._query)
 
     # ------------------------------------------------------------------ whether it matches
 
