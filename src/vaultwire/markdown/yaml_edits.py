@@ -282,14 +282,10 @@ class _Editor:
         for number, (key, value) in enumerate(zip(keys, values, strict=True)):
             end = self._last_row(value) + 1
             limit = end if number == len(values) - 1 else (keys[number + 1] or values[number + 1]).start[0]
-            while end < limit and self._is_below(end, node.start[1]):
+            while end < limit and self._is_comment(end) and _indent(self._lines[end]) > node.start[1]:
                 end += 1
             yield _Entry(first, end, key, value)
             first = end
-
-    def _is_below(self, row: int, column: int) -> bool:
-        """Tell whether a row is a comment that is deeper than a column."""
-        return self._is_comment(row) and _indent(self._lines[row]) > column
 
     def _changed(self, node: YamlNode, entry: _Entry, old: PropertyValue, new: PropertyValue) -> list[str]:
         """Return the rows of an entry with its new value."""

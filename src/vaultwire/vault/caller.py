@@ -314,6 +314,10 @@ class Caller:
         """Tell whether the note was read, or written, in this session."""
         return path in self._etags
 
+    def etag_read(self, path: VaultPath) -> str | None:
+        """Return the etag that the note had when it was last read or written in this session, None if it was not."""
+        return self._etags.get(path)
+
     def moved(self, source: VaultPath, target: VaultPath) -> None:
         """Remember the note under its new path."""
         with MEMORY_BUDGET.lock:
