@@ -27,10 +27,10 @@ ONLY = {
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
     # desk/http_endpoint.py: the page of the desk.
     # server/apps/pages.py: the modules of the desk's page, for views inside clients.
-    # skills/skill.py: the skills that come with the program.
+    # skills/__init__.py: the skills that come with the program.
     # cli/servers.py: the key to show a server, from a file the person names; the log of a run without a terminal (--log-file).
     # cli/notes.py: the text of an argument, from a file the person names.
-    # obsidian/plugin_files.py: the companion plugin, into the settings of the person's Obsidian.
+    # obsidian/known_vaults.py: the companion plugin, into the settings of the person's Obsidian.
     # vault/disk/file_operations.py: private files of the program: where it runs, cookies of the desk, files for clients.
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
     # vault/guides.py: one note before the first answer, without the engine.
@@ -53,7 +53,7 @@ ONLY = {
         "desk/http_endpoint.py",
         "server/apps/__init__.py",
         "obsidian/known_vaults.py",
-        "skills/skill.py",
+        "skills/__init__.py",
         "service.py",
         "cli/demo.py",
         "cli/servers.py",
@@ -73,7 +73,7 @@ ONLY = {
         "remote/store.py",
         "client_setup/installing.py",
         "transports/stdio.py",
-        "obsidian/plugin_files.py",
+        "obsidian/known_vaults.py",
         "cli/commands.py",
     ),
     # transports/relay/upstream.py: listening to what the server behind a relay says unasked.

@@ -554,7 +554,6 @@ def delete_note(
 
 
 def _lost_text(lost: list[tuple[VaultPath, int]], lead: str) -> str:
-    """Return a line that tells of the links that lead nowhere; empty if there are none."""
     if not lost:
         return ""
     places = list(dict.fromkeys(f"{source}:{line}" for source, line in lost))

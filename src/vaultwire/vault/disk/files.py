@@ -207,11 +207,13 @@ class Files:
 
     ``vault.visibility`` has a subclass for runs that may not see all files: ``hides_some`` says so; ``stamp`` is a text that
     is equal for equal rules; ``hides_private_notes`` says whether the text of a note can make it private.
+    ``has_inline_fields``: what reads the properties of notes takes the inline fields of their texts for such, too.
     """
 
     hides_some = False
     stamp = ""
     hides_private_notes = False
+    has_inline_fields = False
 
     def __init__(self, root: str, max_bytes: int) -> None:
         self._root = VaultRoot(root)

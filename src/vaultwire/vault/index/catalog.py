@@ -132,6 +132,9 @@ INDEXES = {
 # ``written`` is NULL where the texts of a property are those of its value. Else it has them as JSON, for each name in the note
 # that differs from this one only in case: whether it has no value, whether that is empty, and the texts, as in ``1.20``.
 
+FIRST_INLINE_FIELD = 1_000_000
+"""The ``place`` of properties from which on they are inline fields; a note has less characters of properties."""
+
 # ``tag_counts``, ``property_counts`` and ``counts`` (links, open and done tasks) count what notes have that are not excluded.
 # To count it in 100,000 notes takes 0.2 s. An ``example`` is a value that some note has or had. ``open_tasks`` and
 # ``done_tasks`` have the lines of a note's tasks, with commas: a list of 180,000 tasks is made of them in 45 ms, of the

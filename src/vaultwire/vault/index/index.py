@@ -261,13 +261,14 @@ class Index:
         """Return the graph of all links; the same object as long as nothing changes."""
         return self._ask(lambda catalog: self._graph.get(catalog, progress), progress)
 
-    def rows(self, progress: Progress) -> Rows:
+    def rows(self, progress: Progress, *, has_inline_fields: bool = True) -> Rows:
         """Bring the index up to date, and return what answers the questions of one query of a base.
 
-        Where no watch reports changes, each of its hundreds of questions would look at all files of the vault.
+        Where no watch reports changes, each of its hundreds of questions would look at all files of the vault. Without
+        ``has_inline_fields``, properties are those of the frontmatter alone.
         """
         self._ask(lambda _: None, progress)
-        return Rows(partial(self._ask, check=False), self._remembered)
+        return Rows(partial(self._ask, check=False), self._remembered, has_inline_fields=has_inline_fields)
 
     # ------------------------------------------------------------------ about many notes at once
 

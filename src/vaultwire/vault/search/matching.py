@@ -85,10 +85,17 @@ class Matcher:
     """One query, ready for any number of notes, one after another. Its regular expressions share one time budget a note."""
 
     def __init__(
-        self, query: Query, regex_seconds: float = REGEX_SECONDS, parse: Callable[[str], ParsedNote] = parse_note
+        self,
+        query: Query,
+        regex_seconds: float = REGEX_SECONDS,
+        parse: Callable[[str], ParsedNote] = parse_note,
+        *,
+        has_inline_fields: bool = False,
     ) -> None:
+        """``has_inline_fields``: they count as properties."""
         self._query = query.expression
         self._parse = parse
+        self._has_inline_fields = has_inline_fields
         self._budget = RegexBudget(regex_seconds)
         self._needles: dict[Expression, AnyNeedle] = {}
         self._words = query.words
@@ -146,7 +153,7 @@ class Matcher:
 
     def _begin(self, path: str, text: str) -> NoteParts:
         self._budget.begin(path)
-        return NoteParts(path, text, self._parse)
+        return NoteParts(path, text, self._parse, has_inline_fields=self._has_inline_fields)
 
     def accepts(self, asked: Expression, value: Value) -> bool:
         """Tell whether a property's value is one that the query asks for. Raises VaultError (TIMEOUT) as ``match`` does."""
@@ -214,7 +221,8 @@ class Matcher:
         )
 
     def _has_property(self, sought: Property, note: NoteParts, form: int) -> bool:
-        return note.text.startswith("---") and any(self._is_property(sought, value, form) for value in note.properties)
+        may_have = self._has_inline_fields or note.text.startswith("---")
+        return may_have and any(self._is_property(sought, value, form) for value in note.properties)
 
     def _is_property(self, sought: Property, value: Value, form: int) -> bool:
         return _is_true(sought.name, lambda leaf: self._needles[leaf].equals(value.name, form)) and (
