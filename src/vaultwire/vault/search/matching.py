@@ -106,6 +106,8 @@ class Matcher:
         self._has_diacritics = strip_diacritics(folded) != folded
         self._ranked = list(ranked_leaves(query.expression, ""))
         self.gives_scores: Final = bool(query.asked)
+        self.has_lines: Final = _has_lines(query.expression)
+        """Whether there may be lines to show: not if the query asks for names, tags and properties only."""
         self._asks_for_pieces = _has_pieces(query.expression)
         self.asks_for_tasks: Final = _has_pieces(query.expression, "task")
 
@@ -165,11 +167,6 @@ class Matcher:
         self._budget.begin("")
         return _is_true(part, lambda leaf: self._is_in(leaf, text, UNACCENTED))
 
-    @property
-    def has_lines(self) -> bool:
-        """Whether there may be lines to show: not if the query asks for names, tags and properties only."""
-        return _has_lines(self._query)
-
     # ------------------------------------------------------------------ whether it matches
 
     def _matches(self, note: NoteParts, form: int) -> bool:
@@ -189,7 +186,8 @@ class Matcher:
                 part, lambda leaf: any(self._is_tag(leaf, tag, form) for tag in note.tags)
             )
         if operator in ("file", "path", "content"):
-            text = note.body if operator == "content" else TextForms(_name_for(operator, note.path))
+            name = note.path if operator == "path" else note.path.rsplit("/", 1)[-1]
+            text = note.body if operator == "content" else TextForms(name)
             return _is_true(part, lambda leaf: self._is_in(leaf, text, form))
         return next(self._matching_pieces(within, note, form), None) is not None
 
@@ -405,10 +403,6 @@ def _has_pieces(part: Expression, kind: str = "") -> bool:
     if not isinstance(part, Within) or part.operator in ("file", "path", "tag", "content"):
         return False
     return part.operator.startswith(kind)
-
-
-def _name_for(operator: str, path: str) -> str:
-    return path if operator == "path" else path.rsplit("/", 1)[-1]
 
 
 def _compares(text: str, limit: Compared) -> bool:
