@@ -53,12 +53,7 @@ def vaults_named(name: str) -> list[str]:
 
 def open_vaults() -> list[str]:
     """Return the paths of the vaults that are open in the app, or were when it ended."""
-    return [
-        path
-        for folder in settings_folders()
-        for id_, path in _vaults_of(folder).items()
-        if _settings_in(os.path.join(folder, _FILE))["vaults"][id_].get("open") is True
-    ]
+    return [path for folder in settings_folders() for path in _vaults_of(folder, are_open=True).values()]
 
 
 def vault_ids(folder: str) -> list[str]:
@@ -88,12 +83,13 @@ def settings_folders() -> list[str]:
     return [os.path.join(usual, "obsidian"), *(os.path.join(home, folder) for folder in _PACKAGED)]
 
 
-def _vaults_of(folder: str) -> dict[str, str]:
-    """Return the paths of the vaults by their ids, from a folder of the app's settings."""
+def _vaults_of(folder: str, *, are_open: bool = False) -> dict[str, str]:
+    """Return the paths of the vaults by their ids, from a folder of the app's settings; ``are_open``: only of such vaults."""
     vaults = _settings_in(os.path.join(folder, _FILE)).get("vaults")
     if not isinstance(vaults, dict):
         return {}
-    paths = {id_: vault.get("path") for id_, vault in vaults.items() if isinstance(vault, dict)}
+    known = {id_: vault for id_, vault in vaults.items() if isinstance(vault, dict)}
+    paths = {id_: vault.get("path") for id_, vault in known.items() if not are_open or vault.get("open") is True}
     return {
         id_: path for id_, path in paths.items() if isinstance(path, str) and os.path.isabs(path) and path.isprintable()
     }

@@ -465,7 +465,6 @@ def _properties(vault: Vault, note: VaultPath, progress: Progress) -> list[tuple
 
 
 def _property(vault: Vault, note: VaultPath, name: str, progress: Progress) -> Outcome[NoteProperty]:
-    """Return the property as the file has it now."""
     values = value_texts(dict(_properties(vault, note, progress)).get(name))
     shown = ", ".join(values) or "(empty or not there)"
     return Outcome([f"{name} of {note}: {shown}"], NoteProperty(path=note, name=name, values=values))
