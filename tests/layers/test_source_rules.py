@@ -30,6 +30,7 @@ ONLY = {
     # skills/__init__.py: the skills that come with the program.
     # cli/servers.py: the key to show a server, from a file the person names; the log of a run without a terminal (--log-file).
     # cli/notes.py: the text of an argument, from a file the person names.
+    # obsidian/command.py, obsidian_cli/shim.py: programs named obsidian on the PATH.
     # obsidian/plugin_files.py: the companion plugin, into the settings of the person's Obsidian.
     # vault/disk/file_operations.py: private files of the program: where it runs, cookies of the desk, files for clients.
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
@@ -52,7 +53,9 @@ ONLY = {
         "trust/policy_file.py",
         "desk/http_endpoint.py",
         "server/apps/__init__.py",
+        "obsidian/command.py",
         "obsidian/known_vaults.py",
+        "obsidian_cli/shim.py",
         "skills/__init__.py",
         "service.py",
         "cli/demo.py",
@@ -109,7 +112,8 @@ ONLY = {
         "obsidian/command.py",
         "vault/attachment_texts/reading.py",
     ),
-    "subprocess.run": ("service.py", "vault/editing/conflicts.py"),
+    # cli/obsidian.py: gives the system's clipboard an answer, for --copy.
+    "subprocess.run": ("service.py", "vault/editing/conflicts.py", "cli/obsidian.py"),
     # service.py: between two questions to a service that starts.
     "time.sleep": ("cli/database.py", "service.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),
 }

@@ -164,18 +164,22 @@ def session_maker(config: Config, handlers: Handlers) -> Callable[[Revision | No
     return lambda revision: Session(identity, methods, dialect, revision)
 
 
-def make_handlers(config: Config) -> Handlers:
-    """Return the methods of this run, over its tools and vaults."""
-    return make_run(config)[0]
+def make_handlers(config: Config, toolset: Toolset | None = None) -> Handlers:
+    """Return the methods of this run, over its tools and vaults; ``toolset``: over these tools instead."""
+    return make_run(config, toolset=toolset)[0]
 
 
 def make_run(
-    config: Config, network: NetworkConfig | None = None, records_of: Callable[[str], RecordStore] | None = None
+    config: Config,
+    network: NetworkConfig | None = None,
+    records_of: Callable[[str], RecordStore] | None = None,
+    toolset: Toolset | None = None,
 ) -> tuple[Handlers, Narrow]:
     """Return the methods of this run, and what returns the same for clients that see some folders only.
 
     These get engines of their own, whose rules hide all else: so nothing outside is in a count, a rank, a link or a hint.
     ``network``: where the run is served, if it is. ``records_of``: as for ``open_vault``.
+    ``toolset``: as for ``make_handlers``.
     """
     loaded = load_policy(config)
     policy = make_policy(config, loaded)
@@ -190,7 +194,7 @@ def make_run(
         return [each for each in declared if not (is_contract and each["listed"] in PROFILES)]
 
     public_url = "" if network is None or network.public is None else network.public.url
-    toolset = Toolset(descriptions, tool_loader(config, policy, public_url))
+    toolset = toolset or Toolset(descriptions, tool_loader(config, policy, public_url))
     if limits.are_any:
         _check_limits(limits, bool(policy.hosts), load_descriptions(config, loaded))
     middleware = _make_middleware(config, policy)

@@ -26,6 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = run_options.read_quickly(words[1:]) if words[:1] == ["stdio"] else None
         if settings is not None:
             return serve_stdio(**settings)
+        if words[:1] == ["obsidian"]:
+            from vaultwire.cli import obsidian  # noqa: PLC0415 - without argparse, for scripts that run it often
+
+            return obsidian.run(words[1:])
         from vaultwire.cli import commands  # noqa: PLC0415 - loads argparse: not before the first answer of stdio
 
         return commands.run(words)

@@ -23,6 +23,7 @@ from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.results import Refusal
 from vaultwire.server.workers import Job, MustAsk
+from vaultwire.toolkit.catalog import Toolset
 from vaultwire.toolkit.registry import Ask, CapabilityMissing, check_capabilities
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.value_types import Confirmation
@@ -252,9 +253,9 @@ class Calls:
     A call goes the way of every door: the same handlers, policy, choice of the vault and journal.
     """
 
-    def __init__(self, config: Config, person: Person) -> None:
-        """Raises ConfigError, as every door does."""
-        self._handlers = make_handlers(config)
+    def __init__(self, config: Config, person: Person, toolset: Toolset | None = None) -> None:
+        """``toolset``: other tools than those of the run. Raises ConfigError, as every door does."""
+        self._handlers = make_handlers(config, toolset)
         self._peer = Peer()
         self._peer.name = _NAME
         self._peer.is_person = True

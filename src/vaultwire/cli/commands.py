@@ -18,6 +18,7 @@ from vaultwire.cli import (  # noqa: F401 - each declares commands
     editors,
     history,
     notes,
+    obsidian,
     remote,
     servers,
 )

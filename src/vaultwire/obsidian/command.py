@@ -124,8 +124,7 @@ class Command:
     def _find(self) -> str | None:
         if self._executable is not None:
             return shutil.which(self._executable)
-        places = [os.path.expanduser(place) for place in _PLACES.get(sys.platform, ())]
-        return next(filter(None, map(shutil.which, [*places, "obsidian"])), None)
+        return next((place for place in places_of_command() if not is_shim(place)), None)
 
     @contextmanager
     def _held(self, progress: Progress) -> Iterator[None]:
@@ -187,6 +186,25 @@ class Command:
         process.wait()
 
 
+SHIM_MARK = "vaultwire's stand-in for Obsidian's command"
+"""Stands in our own program of that name (``obsidian_cli.shim``), which must not be taken for the app's."""
+
+
+def places_of_command() -> list[str]:
+    """Return the paths of the programs that may be the command, the app's usual places first."""
+    places = [os.path.expanduser(place) for place in _PLACES.get(sys.platform, ())]
+    return [*dict.fromkeys(filter(None, map(shutil.which, [*places, "obsidian"])))]
+
+
+def is_shim(place: str) -> bool:
+    """Tell whether a file is our own program."""
+    try:
+        with open(place, "rb") as file:
+            return SHIM_MARK.encode() in file.read(200)
+    except OSError:
+        return False
+
+
 def is_running() -> bool:
     """Tell whether the app runs and accepts commands."""
     if sys.platform == "win32":
@@ -239,6 +257,8 @@ def _signal(process: subprocess.Popen[bytes], number: int) -> None:
 # Sources: the help page "Obsidian CLI" for commands and parameters, and observed outputs of versions 1.12 and 1.13 for the
 # rest: errors are lines that begin with ``Error:``, and the exit code is 0; an empty result is a sentence.
 
+SAYS = "Obsidian says: "
+"""Stands before an error of the app's in the messages here."""
 _ERROR = "Error: "
 # An app with an old installer prints this on stdout before its answer.
 _PREAMBLE = re.compile(
@@ -293,11 +313,11 @@ def _fail(why: str) -> None:
             "Obsidian's command is turned off. Turn it on in Settings, General, Command line interface.",
         )
     if _MISSING.search(why):
-        raise VaultError(FILE_NOT_FOUND, f"Obsidian says: {why}")
+        raise VaultError(FILE_NOT_FOUND, SAYS + why)
     if _AMBIGUOUS.search(why):
         candidates = [match.strip() for match in _CANDIDATE.findall(why.partition(":")[2] or why)]
-        raise VaultError(AMBIGUOUS_NAME, f"Obsidian says: {why}", candidates=candidates)
-    raise VaultError(OBSIDIAN_FAILED, f"Obsidian says: {why}")
+        raise VaultError(AMBIGUOUS_NAME, SAYS + why, candidates=candidates)
+    raise VaultError(OBSIDIAN_FAILED, SAYS + why)
 
 
 def to_lines(said: str) -> list[str]:

@@ -37,17 +37,23 @@ def known_vaults() -> list[KnownVault]:
     """Return the vaults, sorted by name and path; none without the app or a readable file."""
     paths: dict[str, str] = {}
     for folder in settings_folders():
-        for path in _vaults_in(os.path.join(folder, _FILE)).values():
+        for path in _vaults_of(folder).values():
             paths.setdefault(os.path.normcase(os.path.normpath(path)), os.path.normpath(path))
     vaults = [KnownVault(os.path.basename(path) or path, path) for path in paths.values()]
     return sorted(vaults, key=lambda vault: (vault.name.casefold(), vault.path))
 
 
 def vaults_named(name: str) -> list[str]:
-    """Return the paths of the vaults with this name, ignoring case; none for a path."""
+    """Return the paths of the vaults with this name, ignoring case, or with this id of the app's; none for a path."""
     if "/" in name or "\\" in name:
         return []
-    return [vault.path for vault in known_vaults() if vault.name.casefold() == name.casefold()]
+    with_id = [os.path.normpath(vaults[name]) for vaults in map(_vaults_of, settings_folders()) if name in vaults]
+    return [vault.path for vault in known_vaults() if vault.name.casefold() == name.casefold()] or with_id
+
+
+def open_vaults() -> list[str]:
+    """Return the paths of the vaults that are open in the app, or were when it ended."""
+    return [path for folder in settings_folders() for path in _vaults_of(folder, are_open=True).values()]
 
 
 def vault_ids(folder: str) -> list[str]:
@@ -55,7 +61,7 @@ def vault_ids(folder: str) -> list[str]:
     return [
         id_
         for settings in settings_folders()
-        for id_, path in _vaults_in(os.path.join(settings, _FILE)).items()
+        for id_, path in _vaults_of(settings).items()
         if is_same_folder(path, folder)
     ]
 
@@ -77,12 +83,13 @@ def settings_folders() -> list[str]:
     return [os.path.join(usual, "obsidian"), *(os.path.join(home, folder) for folder in _PACKAGED)]
 
 
-def _vaults_in(file: str) -> dict[str, str]:
-    """Return the paths of the vaults by their ids."""
-    vaults = _settings_in(file).get("vaults")
+def _vaults_of(folder: str, *, are_open: bool = False) -> dict[str, str]:
+    """Return the paths of the vaults by their ids, from a folder of the app's settings; ``are_open``: only of such vaults."""
+    vaults = _settings_in(os.path.join(folder, _FILE)).get("vaults")
     if not isinstance(vaults, dict):
         return {}
-    paths = {id_: vault.get("path") for id_, vault in vaults.items() if isinstance(vault, dict)}
+    known = {id_: vault for id_, vault in vaults.items() if isinstance(vault, dict)}
+    paths = {id_: vault.get("path") for id_, vault in known.items() if not are_open or vault.get("open") is True}
     return {
         id_: path for id_, path in paths.items() if isinstance(path, str) and os.path.isabs(path) and path.isprintable()
     }

@@ -9,16 +9,17 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vaultwire.bases.comparing import shown_text
-from vaultwire.bases.values import Value, number_text
 from vaultwire.toolkit.phrases import counted
-from vaultwire.vault.base_queries.running import BaseResult, BaseSource, Column, ResultRow
 from vaultwire.vault.disk.paths import BASE_SUFFIX
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
+
+if TYPE_CHECKING:  # the language of bases: every first call would wait for it
+    from vaultwire.bases.values import Value
+    from vaultwire.vault.base_queries.running import BaseResult, Column, ResultRow
 
 _MOST_CELL = 300
 # An answer of ten times as much as the longest that a client may ask for.
@@ -43,6 +44,8 @@ def with_paths(columns: Sequence[Column]) -> tuple[list[str], int]:
 
 def path_row(path: str, cells: Sequence[Value], place: int) -> list[str]:
     """Return the texts of a row, with the path where ``with_paths`` said."""
+    from vaultwire.bases.comparing import shown_text  # noqa: PLC0415 - see the head, here and below
+
     texts = [shown_text(each) for each in cells]
     if place < 0:
         return [path, *texts]
@@ -110,6 +113,8 @@ def json_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
+        from vaultwire.bases.values import number_text  # noqa: PLC0415
+
         return number_text(value)
     if isinstance(value, list):
         return ", ".join(map(json_text, value))
@@ -137,6 +142,8 @@ def split_view(path: str) -> tuple[str, str] | None:
 
 def first_view(vault: Vault, base: VaultPath, progress: Progress) -> str | None:
     """Return the name of a base's first view; None for a file that is no base, and for a view without a name."""
+    from vaultwire.vault.base_queries.running import BaseSource  # noqa: PLC0415
+
     try:
         return vault.bases.views(BaseSource(base), progress)[0].name or None
     except VaultError:
@@ -149,6 +156,9 @@ def view_page(vault: Vault, base: VaultPath, view: str, progress: Progress) -> s
     A page that would be too long for a model ends earlier and says so. Raises VaultError: FILE_NOT_FOUND for a view that
     the base does not have, and as ``Bases.query`` does.
     """
+    from vaultwire.bases.comparing import shown_text  # noqa: PLC0415
+    from vaultwire.vault.base_queries.running import BaseSource  # noqa: PLC0415
+
     try:
         result = vault.bases.query(BaseSource(base), view, progress=progress)
     except VaultError as error:

@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown.inline import percent_decoded, percent_encoded
 from vaultwire.tools.base_views import split_view, view_page
-from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.disk.paths import NOTE_TYPE, compose, fold, is_note, media_type_of, parse_path, text_of
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
@@ -208,6 +207,8 @@ def completions(
 
 def _views(vault: Vault, base: str, progress: Progress) -> list[str]:
     """Return the names of a base's views, in its order; none where there is no such base yet."""
+    from vaultwire.vault.base_queries.running import BaseSource  # noqa: PLC0415 - heavy, and few notes are bases
+
     try:
         return [view.name for view in vault.bases.views(BaseSource(base), progress) if view.name]
     except VaultError:

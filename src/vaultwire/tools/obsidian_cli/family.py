@@ -16,11 +16,13 @@ from vaultwire.toolkit.registry import AnyTool, Bounds, Folder, Limit, Name, Ope
 from vaultwire.tools.base_views import markdown_head, markdown_row, separated
 from vaultwire.tools.obsidian_cli import notes
 from vaultwire.tools.obsidian_cli.notes import (
+    CreatedNote,
     FileName,
     FilePath,
     Obsidian,
     app_tool,
     base_source,
+    created,
     listed,
     optional_target,
     sort_key,
@@ -28,7 +30,10 @@ from vaultwire.tools.obsidian_cli.notes import (
 )
 from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_set_folder
+from vaultwire.vault.editing.revising import GivenProperty
+from vaultwire.vault.editing.writing import Made
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
+from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, CachedFile
 from vaultwire.vault.value_types import Hit, Progress
 from vaultwire.vault.vault import Vault
@@ -211,7 +216,7 @@ class Bookmarks(TypedDict):
 @app_tool(title="Templates in Obsidian", read_only=True)
 def obsidian_templates(obsidian: Obsidian, progress: Progress, /) -> Outcome[Names]:
     """List the templates in the person's templates folder."""
-    names = _template_names(obsidian.vault, _template_folder(obsidian.vault), progress)
+    names = template_names(obsidian.vault, template_folder(obsidian.vault), progress)
     return Outcome([listed("template", names)], Names(names=names))
 
 
@@ -222,8 +227,8 @@ def obsidian_read_template(obsidian: Obsidian, progress: Progress, /, name: Name
     Args:
         name: The template's name, as obsidian_templates lists it.
     """
-    folder = _template_folder(obsidian.vault)
-    names = {fold(each): each for each in _template_names(obsidian.vault, folder, progress)}
+    folder = template_folder(obsidian.vault)
+    names = {fold(each): each for each in template_names(obsidian.vault, folder, progress)}
     found = names.get(fold(name.strip().removesuffix(NOTE_SUFFIX)))
     if found is None:
         known = ", ".join(names.values()) or "none"
@@ -232,14 +237,16 @@ def obsidian_read_template(obsidian: Obsidian, progress: Progress, /, name: Name
     return Outcome([*text_blocks(text), f"Template {name}"], TemplateText(name=name, content=text))
 
 
-def _template_folder(vault: Vault) -> str:
+def template_folder(vault: Vault) -> str:
+    """Return the folder of templates. Raises VaultError (FILE_NOT_FOUND) if the settings name none."""
     folder = parse_set_folder(vault.settings.template_folder, "Template folder location")
     if folder is None:
         raise VaultError(FILE_NOT_FOUND, "No template folder is set in Obsidian (Settings, Templates).")
     return folder
 
 
-def _template_names(vault: Vault, folder: str, progress: Progress) -> list[str]:
+def template_names(vault: Vault, folder: str, progress: Progress) -> list[str]:
+    """Return the names of the templates in a folder, as the app shows them."""
     notes = vault.overview.list_notes(folder, progress).all(progress)
     return sorted((each.path[len(folder) + 1 : -len(NOTE_SUFFIX)] for each in notes), key=sort_key)
 
@@ -247,20 +254,28 @@ def _template_names(vault: Vault, folder: str, progress: Progress) -> list[str]:
 @app_tool(title="Bookmarks in Obsidian", read_only=True)
 def obsidian_bookmarks(obsidian: Obsidian, progress: Progress, /) -> Outcome[Bookmarks]:
     """List the person's bookmarks."""
-    vault = obsidian.vault
-    text = CachedFile(f"{vault.root}/{CONFIG_FOLDER}/bookmarks.json").content().text
+    bookmarks = bookmarks_of(obsidian.vault, progress)
+    lines = [f"{each['title']} ({each['type']}) {each['target']}".rstrip() for each in bookmarks]
+    return Outcome([listed("bookmark", lines)], Bookmarks(bookmarks=bookmarks))
+
+
+def bookmarks_of(vault: Vault, progress: Progress) -> list[Bookmark]:
+    """Return the bookmarks of a vault, in the person's own order; without those that could name hidden notes."""
+    bookmarks = _bookmarks_in(app_setting(vault, "bookmarks").get("items"))
+    if not vault.hides_some:
+        return bookmarks
+    visible = set(map(str, vault.overview.paths(progress)))
+    return [each for each in bookmarks if each["type"] == "file" and each["target"].partition("#")[0] in visible]
+
+
+def app_setting(vault: Vault, name: str) -> dict[str, Any]:
+    """Return what a file of the app's settings in the vault says, such as ``bookmarks``; nothing if it cannot be read."""
+    text = CachedFile(f"{vault.root}/{CONFIG_FOLDER}/{name}.json").content().text
     try:
         value = json.loads(text) if text else {}
     except (ValueError, RecursionError):
-        value = {}
-    bookmarks = _bookmarks_in(value.get("items")) if isinstance(value, dict) else []
-    if vault.hides_some:  # other bookmarks could name hidden notes
-        visible = set(map(str, vault.overview.paths(progress)))
-        bookmarks = [
-            each for each in bookmarks if each["type"] == "file" and each["target"].partition("#")[0] in visible
-        ]
-    lines = [f"{each['title']} ({each['type']}) {each['target']}".rstrip() for each in bookmarks]
-    return Outcome([listed("bookmark", lines)], Bookmarks(bookmarks=bookmarks))
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _bookmarks_in(items: Any) -> list[Bookmark]:
@@ -336,22 +351,27 @@ def obsidian_query_base(
         view: The view's name. Empty for the first one.
         format: How the text has the rows, as in the app's base:query; json is an array of objects.
     """
-    result = obsidian.vault.bases.query(base_source(obsidian.vault, path), view, progress=progress)
-    if not result.rows and result.problems:
-        raise VaultError(INVALID_ARGUMENTS, result.problems[0], path=path)
-    kept_rows = result.rows.page(range(len(result.rows)), MOST_KEPT_BYTES, progress)
-    if len(kept_rows) < len(result.rows):
-        message = f"The rows of {path!r} need more than {MOST_KEPT_BYTES // 1_000_000} MB."
-        raise VaultError(TOO_LARGE, message, path=path)
-    names = _told_apart(["path", *(column.name for column in result.columns)])
-    rows = [[row.path, *map(shown_text, row.cells)] for row in kept_rows]
+    names, rows = base_table(obsidian.vault, base_source(obsidian.vault, path), view, progress)
     return Outcome(
-        [f"{counted(len(rows), 'row')} of {path}\n" + _in_format(format, names, rows)],
+        [f"{counted(len(rows), 'row')} of {path}\n" + rows_text(format, names, rows)],
         BaseRows(columns=names, rows=[cast("ShownRow", dict(zip(names, cells, strict=True))) for cells in rows]),
     )
 
 
-def _in_format(form: str, names: list[str], rows: list[list[str]]) -> str:
+def base_table(vault: Vault, base: BaseSource, view: str, progress: Progress) -> tuple[list[str], list[list[str]]]:
+    """Return the names of the columns, ``path`` first, and the rows of a base's view, as texts. Raises VaultError."""
+    result = vault.bases.query(base, view, progress=progress)
+    if not result.rows and result.problems:
+        raise VaultError(INVALID_ARGUMENTS, result.problems[0], path=base.path)
+    kept_rows = result.rows.page(range(len(result.rows)), MOST_KEPT_BYTES, progress)
+    if len(kept_rows) < len(result.rows):
+        message = f"The rows of {base.path!r} need more than {MOST_KEPT_BYTES // 1_000_000} MB."
+        raise VaultError(TOO_LARGE, message, path=base.path)
+    names = _told_apart(["path", *(column.name for column in result.columns)])
+    return names, [[row.path, *map(shown_text, row.cells)] for row in kept_rows]
+
+
+def rows_text(form: str, names: list[str], rows: list[list[str]]) -> str:
     """Return rows as the app's ``base:query`` prints them; the first column is the path."""
     if form == "json":
         objects = [dict(zip(names, cells, strict=True)) for cells in rows]
@@ -391,6 +411,31 @@ def obsidian_base_views(obsidian: Obsidian, progress: Progress, /, path: Name) -
     found = obsidian.vault.bases.views(source, progress)
     views = [BaseViewName(name=view.name, type=view.type) for view in found]
     return Outcome(["\n".join(f"{each['name']}\t{each['type']}" for each in views)], BaseViews(views=views))
+
+
+@app_tool(title="Create note in a base in Obsidian")
+def obsidian_create_in_base(
+    obsidian: Obsidian, progress: Progress, /, path: Name, name: Name, view: OptionalName = "", content: str = ""
+) -> Outcome[CreatedNote]:
+    """Create a note that a base shows, with the properties that its filters ask for. A name that is taken gets a number.
+
+    Args:
+        path: The base's exact path, such as "Books.base".
+        name: Note name (without .md extension) or exact path
+        view: The view's name. Empty for the first one.
+        content: Initial note content (markdown)
+    """
+    vault = obsidian.vault
+    return created("Created", create_in_base(vault, base_source(vault, path), view, name, content, progress))
+
+
+def create_in_base(vault: Vault, base: BaseSource, view: str, name: str, content: str, progress: Progress) -> Made:
+    """Create a note with the properties that the filters of a base's view ask for. Raises VaultError."""
+    wanted = vault.bases.new_note(base, view, progress)
+    given = [GivenProperty(each, value, "text") for each, value in wanted.properties.items()]
+    text = vault.revising.with_properties(content, given, progress) if given else content
+    place = name if "/" in name or wanted.folder is None else f"{wanted.folder}/{name}"
+    return vault.making.create(NewNote(place, text, "", "", "number"), progress, dry_run=False)
 
 
 # ---------------------------------------------------------------------- what the app knows
@@ -494,7 +539,7 @@ def obsidian_eval(
 
 _FAMILY = (
     notes.obsidian_create_note,
-    notes.obsidian_create_in_base,
+    obsidian_create_in_base,
     notes.obsidian_read_note,
     notes.obsidian_append_note,
     notes.obsidian_prepend_note,

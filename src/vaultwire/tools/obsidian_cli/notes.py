@@ -218,7 +218,7 @@ def obsidian_create_note(
     try:
         # As in the app, a note in another folder may have the same name.
         new = NewNote(name, content, template)
-        return _created("Created", vault.making.create(new, progress, dry_run=False, may_have_namesake=True))
+        return created("Created", vault.making.create(new, progress, dry_run=False, may_have_namesake=True))
     except VaultError as error:
         if error.code != NOTE_EXISTS or not overwrite:
             raise
@@ -227,26 +227,6 @@ def obsidian_create_note(
         raise VaultError(INVALID_ARGUMENTS, f"{there!r} exists already; a template is only for new notes.")
     vault.writing.write(there, content, "overwrite", None, progress)
     return _added("Overwrote", there)
-
-
-@app_tool(title="Create note in a base in Obsidian")
-def obsidian_create_in_base(
-    obsidian: Obsidian, progress: Progress, /, path: Name, name: Name, view: OptionalName = "", content: str = ""
-) -> Outcome[CreatedNote]:
-    """Create a note that a base shows, with the properties that its filters ask for. A name that is taken gets a number.
-
-    Args:
-        path: The base's exact path, such as "Books.base".
-        name: Note name (without .md extension) or exact path
-        view: The view's name. Empty for the first one.
-        content: Initial note content (markdown)
-    """
-    vault = obsidian.vault
-    wanted = vault.bases.new_note(base_source(vault, path), view, progress)
-    given = [GivenProperty(each, value, "text") for each, value in wanted.properties.items()]
-    text = vault.revising.with_properties(content, given, progress) if given else content
-    place = name if "/" in name or wanted.folder is None else f"{wanted.folder}/{name}"
-    return _created("Created", vault.making.create(NewNote(place, text, "", "", "number"), progress, dry_run=False))
 
 
 @app_tool(title="Read note in Obsidian", read_only=True)
@@ -289,10 +269,13 @@ def obsidian_move_note(
         to: A folder such as "Archive" ("/" for the vault's own), or a whole path with extension such as "Archive/New.md".
     """
     note = target(obsidian.vault, file, path, progress)
+    return _moved(obsidian.vault, note, place_to_move(to), progress)
+
+
+def place_to_move(to: str) -> str:
+    """Return a target of the command as the engine takes it: a text with a dot is a path, another one is a folder."""
     to = to.strip().strip("/")
-    # As with the command, a text with a dot is a path, another one is a folder.
-    place = f"{to}/" if "." not in to else to if says_folder(to) else f"/{to}"
-    return _moved(obsidian.vault, note, place, progress)
+    return f"{to}/" if "." not in to else to if says_folder(to) else f"/{to}"
 
 
 @app_tool(title="Rename note in Obsidian", destructive=True)
@@ -358,21 +341,25 @@ def obsidian_read_daily(obsidian: Obsidian, progress: Progress, /) -> Outcome[Da
 @app_tool(title="Append to today's note in Obsidian")
 def obsidian_append_daily(obsidian: Obsidian, progress: Progress, /, content: Content) -> Outcome[CreatedNote]:
     """Add lines at the end of today's daily note, which is made from its template if it is not there."""
-    return _add_to_daily(obsidian.vault, content, "append", "Appended to", progress)
+    return _added_to_daily(obsidian.vault, content, "append", "Appended to", progress)
 
 
 @app_tool(title="Prepend to today's note in Obsidian")
 def obsidian_prepend_daily(obsidian: Obsidian, progress: Progress, /, content: Content) -> Outcome[CreatedNote]:
     """Add lines at the top of today's daily note, below its frontmatter; it is made if it is not there."""
-    return _add_to_daily(obsidian.vault, content, "prepend", "Prepended to", progress)
+    return _added_to_daily(obsidian.vault, content, "prepend", "Prepended to", progress)
 
 
-def _add_to_daily(vault: Vault, content: str, where: Where, done: str, progress: Progress) -> Outcome[CreatedNote]:
-    """Add lines to today's note. A new one is its template with the lines added."""
+def _added_to_daily(vault: Vault, content: str, where: Where, done: str, progress: Progress) -> Outcome[CreatedNote]:
     daily = vault.overview.periodic_note("today", progress)
-    if daily.exists:
-        vault.writing.write(daily.path, content, where, None, progress)
-        return _added(done, daily.path)
+    if not daily.exists:
+        return created(done, make_daily(vault, daily.path, content, where, progress))
+    vault.writing.write(daily.path, content, where, None, progress)
+    return _added(done, daily.path)
+
+
+def make_daily(vault: Vault, path: VaultPath, content: str, where: Where, progress: Progress) -> Made:
+    """Make today's note, which is not there: its template with these lines added."""
     empty = vault.making.append_periodic("today", "", "", progress, dry_run=True, may_have_namesake=True)
     text = "".join(
         plain_text(step.after)
@@ -380,10 +367,11 @@ def _add_to_daily(vault: Vault, content: str, where: Where, done: str, progress:
         if isinstance(step, Write) and step.path == empty.path and step.after
     )
     text = edits.append(text, content) if where == "append" else edits.prepend(text, content)
-    return _created(done, vault.making.create(NewNote(f"./{daily.path}", text), progress, dry_run=False))
+    return vault.making.create(NewNote(f"./{path}", text), progress, dry_run=False)
 
 
-def _created(done: str, made: Made) -> Outcome[CreatedNote]:
+def created(done: str, made: Made) -> Outcome[CreatedNote]:
+    """Return what is said of a note that was made."""
     data = CreatedNote(path=made.path, created=True)
     also = add_other_files(data, made.done.other_edits(made.path))
     return Outcome([f"{done}: {made.path}{also}"], data)
@@ -456,7 +444,7 @@ def obsidian_set_property(
         type: How the value is meant.
     """
     note = target(obsidian.vault, file, path, progress)
-    given = [_to_property(name, value, type)]
+    given = [to_property(name, value, type)]
     obsidian.vault.revising.revise_properties([note], given, [], None, progress, dry_run=False)
     return _property(obsidian.vault, note, name, progress)
 
@@ -482,7 +470,7 @@ def _property(vault: Vault, note: VaultPath, name: str, progress: Progress) -> O
     return Outcome([f"{name} of {note}: {shown}"], NoteProperty(path=note, name=name, values=values))
 
 
-def _to_property(name: str, value: str, kind: Kind) -> GivenProperty:
+def to_property(name: str, value: str, kind: Kind) -> GivenProperty:
     """Return a property for the engine. As with the command, a JSON list is a list for any ``kind``."""
     items = _json_items(value)
     if items is not None:
@@ -653,7 +641,7 @@ def obsidian_tasks(
     """
     is_done = {"any": (True, False), "todo": (False,), "done": (True,)}[status]
     note = optional_target(obsidian.vault, file, path, progress)
-    found = [task for task in _tasks(obsidian.vault, note, progress) if (task["status"] != " ") in is_done]
+    found = [task for task in tasks_in(obsidian.vault, note, progress) if (task["status"] != " ") in is_done]
     lines = [f"{each['path']}:{each['line']}: [{each['status']}] {each['text']}" for each in found[:limit]]
     more = f"\n… and {len(found) - limit} more." if len(found) > limit else ""
     data = Tasks(tasks=found[:limit], total=len(found))
@@ -677,20 +665,26 @@ def obsidian_set_task(
         status: "x" for done, a space for to do, or another character.
     """
     note = target(obsidian.vault, file, path, progress)
-    lines = obsidian.vault.read(note, progress).text.split("\n")
-    task = next((task for task in _tasks(obsidian.vault, note, progress) if task["line"] == line), None)
+    task = next((task for task in tasks_in(obsidian.vault, note, progress) if task["line"] == line), None)
     if task is None:
         raise VaultError(INVALID_ARGUMENTS, f"There is no task on line {line} of {note!r}; obsidian_tasks lists them.")
-    if len(status) != 1 or not status.isprintable() or status in "[]":
-        raise VaultError(INVALID_ARGUMENTS, f"{status!r} cannot be a task's mark: give one character.")
-    before, _, after = lines[line - 1].partition(f"[{task['status']}]")
-    edit = Edit("replace", f"{before}[{status}]{after}", lines=str(line))
-    obsidian.vault.revising.edit(note, [edit], "", None, progress, dry_run=False)
-    data = TaskFound(path=note, line=line, status=status, text=task["text"])
+    data = mark_task(obsidian.vault, task, status, progress)
     return Outcome([f"{note}:{line}: [{status}] {data['text']}"], data)
 
 
-def _tasks(vault: Vault, note: VaultPath | None, progress: Progress) -> list[TaskFound]:
+def mark_task(vault: Vault, task: TaskFound, status: str, progress: Progress) -> TaskFound:
+    """Put another character into the box of a task, and return the task as it is then. Raises VaultError."""
+    if len(status) != 1 or not status.isprintable() or status in "[]":
+        raise VaultError(INVALID_ARGUMENTS, f"{status!r} cannot be a task's mark: give one character.")
+    line = vault.read(task["path"], progress).text.split("\n")[task["line"] - 1]
+    before, _, after = line.partition(f"[{task['status']}]")
+    edit = Edit("replace", f"{before}[{status}]{after}", lines=str(task["line"]))
+    vault.revising.edit(task["path"], [edit], "", None, progress, dry_run=False)
+    return TaskFound(path=task["path"], line=task["line"], status=status, text=task["text"])
+
+
+def tasks_in(vault: Vault, note: VaultPath | None, progress: Progress) -> list[TaskFound]:
+    """Return the tasks of a note or of all, in path and line order."""
     found = vault.overview.tasks(TaskFilter(), note or "", "", progress).all(progress)
     ordered = sorted(found, key=lambda task: (sort_key(task.path), task.line))
     return [TaskFound(path=each.path, line=each.line, status=each.mark, text=each.text.strip()) for each in ordered]

@@ -166,13 +166,13 @@ class LinkGraph:
         steps = enumerate(itertools.pairwise(way), start=1)
         return [self._neighbour(distance, number, via) for distance, (via, number) in steps]
 
-    def orphans(self) -> list[VaultPath]:
-        """Return the notes that no other note links to, in path order."""
-        return self._notes_without(self._into)
+    def orphans(self, *, attachments: bool = False) -> list[VaultPath]:
+        """Return the notes that no other note links to, in path order; ``attachments``: and such attachments."""
+        return self._files_without(self._into, attachments=attachments)
 
-    def dead_ends(self) -> list[VaultPath]:
-        """Return the notes that link to no other note or attachment, in path order."""
-        return self._notes_without(self._out)
+    def dead_ends(self, *, attachments: bool = False) -> list[VaultPath]:
+        """Return the notes that link to no other note or attachment, in path order; ``attachments``: and all of these."""
+        return self._files_without(self._out, attachments=attachments)
 
     def hubs(self) -> Pairs[VaultPath]:
         """Return the notes that others link to, each with their number, the most linked first, ties in path order."""
@@ -275,9 +275,10 @@ class LinkGraph:
         direction: Direction = "both" if out and into else "out" if out else "in"
         return Neighbour(self._path(number), distance, self._path(via), direction)
 
-    def _notes_without(self, pairs: array[int]) -> list[VaultPath]:
+    def _files_without(self, pairs: array[int], *, attachments: bool) -> list[VaultPath]:
         with_some = set(_firsts(pairs))
-        return [self._path(number) for number in self._order if self._notes[number] and number not in with_some]
+        numbers = (number for number in self._order if attachments or self._notes[number])
+        return [self._path(number) for number in numbers if number not in with_some]
 
 
 def _firsts(pairs: array[int]) -> memoryview:

@@ -147,6 +147,10 @@ class Matcher:
         lines = self._lines(note)
         return Match(0.0, len(lines), self._shown(lines, note), self._missing(note))
 
+    def line_numbers(self, path: str, text: str) -> list[int]:
+        """Return the numbers of all lines of a note that hold something the query looks for, in their order."""
+        return sorted(self._lines(self._begin(path, text)))
+
     def _missing(self, note: NoteParts) -> tuple[str, ...]:
         texts = (note.name, note.body)
         return tuple(
