@@ -173,7 +173,7 @@ def _add(asked: Asked, path: VaultPath, where: Where) -> str:
         note = asked.vault.read(path, asked.progress)
         top = parse_frontmatter(note.text).end if where == "prepend" else len(note.text)
         text = note.text[:top] + content + note.text[top:]
-        asked.vault.making.rewrite(path, text, note.etag, asked.progress, appends=False, dry_run=False)
+        asked.vault.writing.write(path, text, "overwrite", note.etag, asked.progress)
     else:
         asked.vault.writing.write(path, content, where, None, asked.progress)
     asked.show(path)
