@@ -436,10 +436,11 @@ def test_every_change_can_be_undone(vault: Path) -> None:
         "move path=Note.md to=Folder",
         "property:set name=a value=b file=Doc",
         "delete file=Beta",
+        "delete path=One/Same.md permanent",
     ):
         answer(vault, line)
     assert snapshot(vault) != before
-    ended = run_command("undo", "1", "2", "3", "4", "--vault", str(vault), "--yes")
+    ended = run_command("undo", *"12345", "--vault", str(vault), "--yes")
     assert ended.returncode == 0, ended.stderr
     assert {path: each for path, each in snapshot(vault).items() if not path.startswith(".trash")} == before
 
