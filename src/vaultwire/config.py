@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         limits: ClientLimits | None
 
 
-_OPTIONS = frozenset(
+OPTIONS = frozenset(
     (
         "read_only",
         "read_first",
@@ -145,8 +145,8 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
     A vault is a folder's path, the name of a vault that Obsidian knows, or either of them after ``NAME=``. Raises TypeError
     for an option that does not exist.
     """
-    for option in options.keys() - _OPTIONS:
-        raise TypeError(f"there is no option {option!r}; there are {', '.join(sorted(_OPTIONS))}")
+    for option in options.keys() - OPTIONS:
+        raise TypeError(f"there is no option {option!r}; there are {', '.join(sorted(OPTIONS))}")
     given = os.environ.get(VAULT_VARIABLE, "") if vault is None else vault
     texts = [given] if isinstance(given, str) else list(given)
     if not texts or not all(texts):

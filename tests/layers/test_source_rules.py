@@ -30,7 +30,7 @@ ONLY = {
     # skills/__init__.py: the skills that come with the program.
     # cli/servers.py: the key to show a server, from a file the person names; the log of a run without a terminal (--log-file).
     # cli/notes.py: the text of an argument, from a file the person names.
-    # obsidian/known_vaults.py: the companion plugin, into the settings of the person's Obsidian.
+    # obsidian/plugin_files.py: the companion plugin, into the settings of the person's Obsidian.
     # vault/disk/file_operations.py: private files of the program: where it runs, cookies of the desk, files for clients.
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
     # vault/guides.py: one note before the first answer, without the engine.
@@ -73,7 +73,7 @@ ONLY = {
         "remote/store.py",
         "client_setup/installing.py",
         "transports/stdio.py",
-        "obsidian/known_vaults.py",
+        "obsidian/plugin_files.py",
         "cli/commands.py",
     ),
     # transports/relay/upstream.py: listening to what the server behind a relay says unasked.
@@ -85,6 +85,7 @@ ONLY = {
     # meaning/embedding.py: embedding notes while the vault is watched.
     # vault/attachment_texts/attachment_texts.py: reading attachments meanwhile.
     # cluster/replica.py: renewing leases, also while calls take long.
+    # vault/holding/delayed_writes.py: writing what was kept back, if a policy asks for that.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/workers.py",
@@ -99,6 +100,7 @@ ONLY = {
         "meaning/embedding.py",
         "vault/attachment_texts/attachment_texts.py",
         "cluster/replica.py",
+        "vault/holding/delayed_writes.py",
     ),
     # meaning/worker.py: a model works apart. vault/attachment_texts/reading.py: PDFs are read apart, with bounds of the system.
     "subprocess.Popen": (

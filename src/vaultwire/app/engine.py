@@ -151,7 +151,9 @@ def open_vault(
         max_attachment_bytes=MAX_ATTACHMENT_BYTES if loaded is None else loaded.attachment_bytes,
         read_first=config.read_first,
     )
-    bench.review = None if loaded is None else loaded.review
+    if loaded is not None:
+        bench.review = loaded.review
+        bench.delayed.quiet_seconds = loaded.write_quiet_seconds
     if config.meaning is not None:
         bench.meaning = _open_meaning(config.meaning, files, index, config.cache, make_policy(config, loaded))
     if config.search_attachments:

@@ -24,7 +24,8 @@ from vaultwire.cli.remote import check_public_url
 from vaultwire.cli.terminal import ProgressLine, complain, say, say_json, say_styled
 from vaultwire.config import VAULT_VARIABLE, Config, ConfigError, make_config
 from vaultwire.installation import extras, has_extra, how_to_add, installation, running_command
-from vaultwire.obsidian.known_vaults import known_vaults, plugin_is_current, settings_folders
+from vaultwire.obsidian.known_vaults import known_vaults, settings_folders
+from vaultwire.obsidian.plugin_files import plugin_is_current
 from vaultwire.toolkit.phrases import counted
 from vaultwire.transports.lock_file import discover_editors, gemini_folder, lock_folders, qwen_folder
 from vaultwire.vault.errors import VaultError

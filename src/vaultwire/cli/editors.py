@@ -16,7 +16,7 @@ from vaultwire.cli.command import EDITORS, command
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.installation import server_command
-from vaultwire.obsidian.known_vaults import PluginFilesError, install_plugin, remove_plugin
+from vaultwire.obsidian.plugin_files import PluginFilesError, install_plugin, remove_plugin
 from vaultwire.transports.lock_file import LockFileError, program_file, read_endpoint
 
 # The clients other than Claude Code, by their options.

@@ -11,6 +11,7 @@ import os
 from vaultwire.config import (
     BACKENDS,
     MEANING_VARIABLE,
+    OPTIONS,
     POLICY_VARIABLE,
     PROMPTS_VARIABLE,
     READ_ONLY_VARIABLE,
@@ -155,19 +156,8 @@ def add_all(parser: argparse.ArgumentParser) -> None:
 
 def read_all(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that the options of ``add_all`` give, for ``make_config``. Raises ConfigError."""
-    names = (
-        "vault",
-        "read_only",
-        "read_first",
-        "prompts",
-        "skills_folder",
-        "policy",
-        "backend",
-        "dialect",
-        "structured",
-        "meaning",
-    )
-    return {**{name: getattr(options, name) for name in names}, "limits": read_limits(options)}
+    given = {name: getattr(options, name) for name in ("vault", *OPTIONS - {"limits"})}
+    return {**given, "limits": read_limits(options)}
 
 
 def to_arguments(

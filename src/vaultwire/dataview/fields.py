@@ -16,7 +16,7 @@ from vaultwire.bases.values import Link, Value, parse_date
 from vaultwire.dataview.parser import parse_duration
 from vaultwire.dataview.values import Embed
 from vaultwire.markdown.block_tree import BlockTree, Node
-from vaultwire.markdown.edits import to_plain
+from vaultwire.markdown.edits import MixedLineEndsError, edited_plain
 from vaultwire.markdown.inline import line_tags, read_inline
 from vaultwire.markdown.offsets import Replacement, apply_replacements, line_starts
 from vaultwire.markdown.patterns import compile_pattern
@@ -394,19 +394,11 @@ class FieldError(ValueError):
 
 
 def edited_fields(text: str, edit: Callable[[str], str]) -> str:
-    """Return a note's text with an edit made of it with ``\n`` line ends; its own line ends stay.
-
-    Raises FieldError for a note that mixes line ends, if the edit changes it.
-    """
-    plain = to_plain(text)
-    after = edit(plain)
-    if after == plain:
-        return text
-    if plain == text:
-        return after
-    if plain.replace("\n", "\r\n") != text:
-        raise FieldError("mixes line ends of Windows and of other systems: edit the inline field as text")
-    return after.replace("\n", "\r\n")
+    """Return a note's text with an edit of its fields; its line ends stay. Raises FieldError for one that mixes them."""
+    try:
+        return edited_plain(text, edit)
+    except MixedLineEndsError as error:
+        raise FieldError(f"{error}: edit the inline field as text") from None
 
 
 def set_field(text: str, name: str, value: str) -> str:

@@ -1,4 +1,4 @@
-"""The vaults that the desktop app knows, from its ``obsidian.json``, which is never written; and the companion plugin in them.
+"""Reads the vaults that the desktop app knows, from its ``obsidian.json``. It never writes that file.
 
 The file is not documented: ``{"vaults": {id: {"path": …, "ts": …, "open": true}}}``. Unexpected content is ignored: the list
 only saves a person from typing a path. The app names a vault after its folder.
@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import sys
 import unicodedata
-from importlib import resources
-
-from vaultwire.vault.disk.file_operations import OPEN_NEW, remove_quietly, replace_file
-from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, CachedFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
-
 
 _FILE = "obsidian.json"
 # A few hundred bytes for each vault: room for thousands.
@@ -206,73 +200,3 @@ def _folder(text: str) -> str:
     if not folders or folders == [path]:
         raise VaultSelectionError(f"no such vault: {path} does not exist" + known_names("; Obsidian knows "))
     return _folder(folders[0])
-
-
-# ---------------------------------------------------------------------- the companion plugin
-#
-# Its files in a vault's settings. They are in ``plugin/``. Obsidian's settings are not notes, so the journal does not record
-# this. No other setting is changed: the person enables the plugin in Obsidian.
-
-# The manifest comes last: a folder with a manifest is a plugin for Obsidian.
-_FILES = ("styles.css", "main.js", "manifest.json")
-_ID = "vaultwire"
-
-
-class PluginFilesError(Exception):
-    """The files cannot be written or removed; the message is one line for a person."""
-
-
-def plugin_folder(vault: str) -> str:
-    """Return the folder of the plugin's files in a vault."""
-    return os.path.join(vault, CONFIG_FOLDER, "plugins", _ID)
-
-
-def install_plugin(vault: str) -> str:
-    """Write the plugin's files into a vault, over older ones; return their folder. Raises PluginFilesError."""
-    if not os.path.isdir(os.path.join(vault, CONFIG_FOLDER)):
-        raise PluginFilesError(
-            f"{vault} has no folder {CONFIG_FOLDER}: open it as a vault in Obsidian once, or give the vault's own folder"
-        )
-    folder = plugin_folder(vault)
-    temporary = os.path.join(folder, f".{secrets.token_hex(4)}.tmp")
-    try:
-        os.makedirs(folder, exist_ok=True)
-        for name in _FILES:
-            content = resources.files("vaultwire.obsidian").joinpath("plugin", name).read_bytes()
-            with os.fdopen(os.open(temporary, OPEN_NEW, 0o666), "wb") as file:
-                file.write(content)
-            replace_file(temporary, os.path.join(folder, name))
-    except OSError as error:
-        remove_quietly(temporary)
-        raise PluginFilesError(f"cannot write to {folder}: {error.strerror}") from None
-    return folder
-
-
-def plugin_is_current(vault: str) -> bool | None:
-    """Tell whether a vault has the plugin of this version of vaultwire; None if it has no plugin. Never raises."""
-    installed = CachedFile(os.path.join(plugin_folder(vault), "main.js")).content().text
-    if installed is None:
-        return None
-    return installed == resources.files("vaultwire.obsidian").joinpath("plugin", "main.js").read_bytes().decode()
-
-
-def remove_plugin(vault: str) -> bool:
-    """Remove the plugin's files from a vault; False if there are none. Other files in their folder stay.
-
-    Raises PluginFilesError.
-    """
-    folder = plugin_folder(vault)
-    was_there = False
-    for name in reversed(_FILES):
-        try:
-            os.unlink(os.path.join(folder, name))
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise PluginFilesError(f"cannot remove {os.path.join(folder, name)}: {error.strerror}") from None
-        was_there = True
-    try:
-        os.rmdir(folder)
-    except OSError:  # it has other files, such as the plugin's data.json
-        return was_there
-    return was_there

@@ -69,7 +69,7 @@ class Reviewer:
 
     def item(self, id: str) -> dict[str, Any]:  # noqa: A002 - the name in the API
         """Return one item with the differences of its files."""
-        entry = self._entry(id)
+        entry = self._timeline.entry(id)
         found = self._timeline.item(entry)
         steps, contents, now = self._steps(entry)
         rows, files = _MAX_ROWS, []
@@ -105,13 +105,13 @@ class Reviewer:
 
     def hunks(self, id: str, file: int, first: int = 0) -> dict[str, Any]:  # noqa: A002
         """Return the difference of one file from a hunk on."""
-        entry = self._entry(id)
+        entry = self._timeline.entry(id)
         sides = self._file(entry, file)
         return self._view(entry, file, sides, max(0, first), _MAX_ROWS)
 
     def lines(self, id: str, file: int, first: int, last: int) -> dict[str, Any]:  # noqa: A002
         """Return ``rows``: unchanged lines of the new text from one line to another, both from 1 and included."""
-        entry = self._entry(id)
+        entry = self._timeline.entry(id)
         if first < 1 or last < first:
             raise VaultError(
                 INVALID_ARGUMENTS, "Lines count from 1, and the first comes before the last.", argument="from"
@@ -121,7 +121,7 @@ class Reviewer:
 
     def text(self, id: str, file: int) -> dict[str, Any]:  # noqa: A002
         """Return ``text``: the new text of a file, to edit; where it and the file as it is now overlap, with both."""
-        entry = self._entry(id)
+        entry = self._timeline.entry(id)
         sides = self._file(entry, file)
         now = self._timeline.rebased(entry)
         overlap = None if now is None else now.overlaps.get(file)
@@ -134,7 +134,7 @@ class Reviewer:
 
     def bytes_of(self, id: str, file: int, side: str) -> tuple[str, bytes | None]:  # noqa: A002
         """Return the path and bytes of a file, ``side`` "old" or "new"; None where it is not there."""
-        entry = self._entry(id)
+        entry = self._timeline.entry(id)
         if side not in ("old", "new"):
             raise VaultError(INVALID_ARGUMENTS, f"{side!r} is no side: give old or new.", argument="side")
         sides = self._file(entry, file)
@@ -151,7 +151,7 @@ class Reviewer:
 
     def preview(self, id: str, file: int, text: str) -> dict[str, Any]:  # noqa: A002
         """Return ``file``: the difference that accepting this text would make."""
-        entry = self._entry(id)
+        entry = self._timeline.entry(id)
         sides = self._file(entry, file)
         if entry.proposal is None or not entry.waits:
             raise VaultError(INVALID_ARGUMENTS, "Only a proposal that waits can be edited.", argument="id")
@@ -163,7 +163,7 @@ class Reviewer:
 
     def diff(self, id: str) -> str:  # noqa: A002
         """Return what a proposal would change, as a unified diff. Raises VaultError for what is none."""
-        return self._deciding.diff(self._entry(id))
+        return self._deciding.diff(self._timeline.entry(id))
 
     def decide(  # noqa: PLR0913 - the fields of a request
         self,
@@ -182,7 +182,7 @@ class Reviewer:
         ``basis``: of the item as it was shown. Nothing is accepted if what it would do differs by now.
         """
         return self._deciding.decide(
-            self._entry(id), action, (file, hunk), edited or {}, reason, basis=basis, dry_run=dry_run
+            self._timeline.entry(id), action, (file, hunk), edited or {}, reason, basis=basis, dry_run=dry_run
         )
 
     def decide_many(
@@ -199,7 +199,7 @@ class Reviewer:
         if (ids is not None) + bool(session) + bool(since) != 1:
             raise VaultError(INVALID_ARGUMENTS, "Give one of ids, session and since.", argument="ids")
         if ids is not None:
-            chosen = list({entry.id: entry for entry in map(self._entry, ids)}.values())
+            chosen = list({entry.id: entry for entry in map(self._timeline.entry, ids)}.values())
         else:
             chosen = self._chosen(action, session, since)
         return self._deciding.decide_many(chosen, action, reason, dry_run=dry_run)
@@ -307,7 +307,7 @@ class Reviewer:
 
     def _chosen(self, action: str, session: str, since: str) -> list[Entry]:
         if action == "undo" and since:
-            return [self._entry(f"c{change.id}") for change in self._vault.reviewing.since(since)]
+            return [self._timeline.entry(f"c{change.id}") for change in self._vault.reviewing.since(since)]
         start = self._vault.reviewing.parse_time(since) if since else 0
         entries = [
             entry
@@ -322,9 +322,6 @@ class Reviewer:
             return [entry for entry, change in made if change.id in effective]
         wanted = action == "unkeep"
         return [entry for entry, change in made if change.undone_by is None and entry.is_reviewed is wanted]
-
-    def _entry(self, id_: str) -> Entry:
-        return self._timeline.entry(id_)
 
 
 def _follow(moved: dict[str, str], files: Sequence[dict[str, Any]]) -> None:

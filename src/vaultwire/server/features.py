@@ -74,6 +74,10 @@ _OF_VIEWS = (
 _SEPARATOR = "__"
 
 
+# What is answered with the text of notes.
+_WITH_TEXT = ("resources/read", "prompts/get")
+
+
 class Features:
     """Resources, prompts and completions of the vaults. ``prompts_folder`` is the same in each, None for none."""
 
@@ -97,6 +101,8 @@ class Features:
 
     def answer(self, method: str, params: JsonObject, revision: Revision, client: Client) -> JsonObject:
         """Return the result of a request. Raises VaultError, ``Stopped``, and what only a bug raises."""
+        if method in _WITH_TEXT:
+            self._vaults.write_kept_back()
         return self._table[method](params, revision, client)
 
     def _chosen(self, arguments: Mapping[str, str]) -> str:

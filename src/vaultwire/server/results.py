@@ -87,7 +87,7 @@ class AnswerForm:
             text = json.dumps({"success": True, "data": outcome.data}, ensure_ascii=False, separators=(",", ":"))
             return Result({"content": [{"type": "text", "text": text}, *outcome.more]})
         texts, data, more = outcome
-        result: JsonObject = {"content": [*map(_text, texts), *more]}
+        result: JsonObject = {"content": [*({"type": "text", "text": text} for text in texts), *more]}
         if self._dialect.results == BARE:
             return Result(result | {"isError": False})
         if (
@@ -148,10 +148,6 @@ def parse_call(params: JsonObject) -> tuple[str, JsonObject] | Refusal:
         got = jsonrpc.json_type(arguments)
         return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: arguments must be an object, got {got}")
     return name, arguments
-
-
-def _text(text: str) -> Mapping[str, Any]:
-    return {"type": "text", "text": text}
 
 
 def to_listed(description: Mapping[str, Any], revision: Revision, dialect: Dialect) -> JsonObject:

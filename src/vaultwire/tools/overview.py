@@ -23,6 +23,7 @@ from vaultwire.toolkit.registry import (
     position_of,
     tool,
 )
+from vaultwire.tools.search import EmbeddedSoFar, embedded_so_far
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.guides import NAMES
@@ -147,10 +148,13 @@ class Duplicates(TypedDict):
 
     likeness: Annotated[
         str,
-        'Of notes: "same content", "similar content", "copy name" or "same name"; of tags: "same letters", "plural", '
-        '"spelling" or "nested"',
+        'Of notes: "same content", "similar content", "same meaning", "copy name" or "same name"; of tags: "same letters", '
+        '"plural", "spelling" or "nested"',
     ]
-    share: Annotated[NotRequired[int], "Of notes: percent of the text that they share, as far as it is known"]
+    share: Annotated[
+        NotRequired[int],
+        "Of notes: percent of the text that they share, as far as it is known; of the same meaning, how near they are",
+    ]
     notes: Annotated[NotRequired[list[str]], "The first notes of the group"]
     note_count: Annotated[NotRequired[int], "How many notes the group has"]
     tags: Annotated[NotRequired[list[UsedTag]], "The tags of the group, the most used first"]
@@ -162,6 +166,9 @@ class FoundDuplicates(TypedDict):
     groups: list[Duplicates]
     total: Annotated[int, "Groups on all pages together"]
     compared: Annotated[list[str], "What was compared"]
+    by_meaning: Annotated[
+        NotRequired[EmbeddedSoFar], "How many notes could be compared by meaning, where that was done"
+    ]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
@@ -180,7 +187,8 @@ def find_duplicates(
 
     Args:
         what: "notes" compares names, content and the likeness of texts; it reads all notes, as "text" does, 0.4 ms each.
-            "names" leaves the texts out.
+            "names" leaves the texts out. Where a model is set up, notes of the same meaning, such as a translation, are
+            found with the texts.
     """
 
     def find() -> Listed[SimilarNotes | SimilarTags]:
@@ -194,10 +202,16 @@ def find_duplicates(
 
     page = page_of(vault, ("find_duplicates", what, folder), cursor, limit, find, progress)
     kind = "tags" if what == "tags" else "notes"
-    compared = _COMPARED[what]
+    compared = [*_COMPARED[what]]
+    coverage = vault.meaning.coverage(progress) if vault.meaning is not None and what in ("notes", "text") else None
+    compared += [] if coverage is None else ["meaning"]
     said = f"{', '.join(compared[:-1])} and {compared[-1]}" if len(compared) > 1 else compared[0]
     lines = [f"{counted(page.total, 'group')} of {kind} that may be one, by their {said}{page.text}"]
     groups = [_to_group(each) for each in page.items]
+    data = FoundDuplicates(groups=groups, total=page.total, compared=compared)
+    if coverage is not None:
+        data["by_meaning"], so_far = embedded_so_far(coverage)
+        lines += so_far
     lines += [_group_line(group) for group in groups]
     if groups:
         lines.append(
@@ -205,7 +219,7 @@ def find_duplicates(
             if what == "tags"
             else "Read them before you change any. merge_notes joins two; delete_note moves one to the trash."
         )
-    return page.outcome(FoundDuplicates(groups=groups, total=page.total, compared=compared), lines)
+    return page.outcome(data, lines)
 
 
 def _to_group(similar: SimilarNotes | SimilarTags) -> Duplicates:
@@ -221,7 +235,7 @@ def _to_group(similar: SimilarNotes | SimilarTags) -> Duplicates:
 def _group_line(group: Duplicates) -> str:
     if "tags" in group:
         return f"{group['likeness']}: " + ", ".join(f"#{each['tag']} ({each['notes']})" for each in group["tags"])
-    share = f" ({group['share']} %)" if group["likeness"] == "similar content" else ""
+    share = f" ({group['share']} %)" if group["likeness"] in ("similar content", "same meaning") else ""
     more = group["note_count"] - len(group["notes"])
     return f"{group['likeness']}{share}: {', '.join(group['notes'])}{f' and {more} more' if more else ''}"
 
@@ -295,6 +309,7 @@ class MeaningNumbers(TypedDict):
 
     embedded: Annotated[int, "Notes that can be found by meaning"]
     notes: Annotated[int, "Notes that could be"]
+    bytes: Annotated[int, "What their vectors take on the disk"]
 
 
 class VaultNumbers(TypedDict):
@@ -526,8 +541,9 @@ def _numbers(vault: Vault, limit: int, progress: Progress) -> Outcome[Overview]:
     kinds = ", ".join(f"{kind.files} {kind.extension or 'without extension'}" for kind in stats.attachments)
     lines.append(counted(files, "attachment") + (f": {kinds}" if files else ""))
     if coverage is not None:
-        data["by_meaning"] = MeaningNumbers(embedded=coverage.embedded, notes=coverage.notes)
-        lines.append(f"{coverage.embedded} of {counted(coverage.notes, 'note')} can be found by meaning")
+        data["by_meaning"] = MeaningNumbers(embedded=coverage.embedded, notes=coverage.notes, bytes=coverage.size)
+        can_be_found = f"{coverage.embedded} of {counted(coverage.notes, 'note')} can be found by meaning"
+        lines.append(f"{can_be_found}: {byte_size(coverage.size)} of vectors")
     if "attachment_texts" in data and texts is not None:
         lines.append(_searched_attachments(texts))
     lines.append(

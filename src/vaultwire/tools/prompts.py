@@ -444,9 +444,9 @@ def fill_prompt(vault: Vault, prompt: Prompt, arguments: Mapping[str, str], prog
             return _about(
                 vault,
                 arguments["path"],
-                "Find the notes in my vault that belong with {path} and are not linked with it yet. Look at its links, "
-                'the links to it and related notes first (list_links with what "out", "in" and "related"), then search '
-                "by its topics (search_notes) and tags (find_notes). Name the best few as wikilinks, each with one "
+                "Find the notes in my vault that belong with {path} and are not linked with it yet. Begin with list_links with "
+                'what "suggested", which also says where in the note a link would fit; then search by its topics '
+                "(search_notes) and tags (find_notes). Name the best few as wikilinks, each with its place in the note and one "
                 "sentence that says what connects them.",
                 progress,
             )

@@ -211,7 +211,7 @@ def search_notes(
     else:
         lines, data, end = _by_words(query, folder, found, offset, max_tokens)
         if near is not None:
-            data["by_meaning"], trouble = _covered(near.coverage)
+            data["by_meaning"], trouble = embedded_so_far(near.coverage)
             lines[1:1] = trouble
         if end is not None:
             data["next_cursor"] = f"{key or vault.keep_found(query, folder, result)}.{end}"
@@ -315,7 +315,7 @@ def _by_meaning(
     for note in notes:
         if note["path"] in likeness:
             note["meaning"] = round(100 * likeness[note["path"]])
-    so_far, so_far_lines = _covered(coverage)
+    so_far, so_far_lines = embedded_so_far(coverage)
     found = f"{counted(len(hits), 'note')} near {query!r}" if result is None else _counted(result, query, "")[0]
     how = "" if result is None else "; with those of the same meaning, the best first"
     lines = [f"{found}{how}{':' if body else '.'}", *so_far_lines]
@@ -332,7 +332,7 @@ def _by_meaning(
     return [*lines, *body], data
 
 
-def _covered(coverage: Coverage) -> tuple[EmbeddedSoFar, list[str]]:
+def embedded_so_far(coverage: Coverage) -> tuple[EmbeddedSoFar, list[str]]:
     """Return how many notes can be found by meaning, for programs and in words; no words if all can."""
     data = EmbeddedSoFar(embedded=coverage.embedded, notes=coverage.notes)
     lines: list[str] = []

@@ -188,8 +188,8 @@ class Pending(NamedTuple):
 
     @property
     def proposal(self) -> int:
-        """The last of them."""
-        return self.proposals[-1]
+        """The last of them; 0 where a write is only kept back (``holding.delayed_writes``)."""
+        return self.proposals[-1] if self.proposals else 0
 
 
 NOTHING_PENDING: Mapping[VaultPath, Pending] = {}
@@ -259,7 +259,7 @@ class Files:
     def how_taken(self, path: VaultPath) -> str:
         """Return why a path is not free, as the end of a sentence."""
         held = self.pending.get(path)
-        return "exists already" if held is None else f"waits as proposal {held.proposal}"
+        return "exists already" if held is None or not held.proposals else f"waits as proposal {held.proposal}"
 
     # ------------------------------------------------------------------ looking
 

@@ -649,16 +649,12 @@ class Catalog:
                 [(row.id, *row.stat[1:], row.is_excluded, row.digest) for row in rows],
             )
             connection.executemany("DELETE FROM gone WHERE id = ?", [(note_id,) for note_id in gone])
-            self._keep_last_id(connection, gone)
+            # No later file may get the greatest of these ids: the pages of a search name notes by ids.
+            connection.execute(
+                "INSERT INTO meta VALUES ('last_id', ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
+                (max(gone, default=0),),
+            )
             return self._count_up(connection, "commits")
-
-    def _keep_last_id(self, connection: sqlite3.Connection, gone: Collection[int]) -> None:
-        """Remember the greatest of these ids, so that no later file gets it: the pages of a search name notes by ids."""
-        greatest = max(gone, default=0)
-        connection.execute(
-            "INSERT INTO meta VALUES ('last_id', ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
-            (greatest,),
-        )
 
     def add_words(self, words: Iterable[str], *, of_paths: bool) -> None:
         """Add words to the vocabulary. Some may be there already."""

@@ -62,16 +62,12 @@ class Index:
         self._files = files
         self._folder = folder
         self._fresh = Freshness(files, folder, excludes, self._open)
+        self._ask = self._fresh.ask
 
     def _open(self, parts: IndexParts, updater: IndexUpdater) -> None:
         """Begin with an index that was opened: nothing that was remembered of another one holds."""
         self._searches = Searches(self._files, parts, updater)
         self._remembered, self._names, self._graph = Remembered(), NoteNames(), GraphKeeper()
-
-    def _ask(
-        self, question: Callable[[Catalog], _Answer], progress: Progress, *, check: bool = True, text: bool = False
-    ) -> _Answer:
-        return self._fresh.ask(question, progress, check=check, text=text)
 
     def _remember(self, query: Callable[..., _Answer], progress: Progress, *arguments: Any) -> _Answer:
         """Return the answer of a query, which is worth remembering."""
@@ -289,7 +285,7 @@ class Index:
 
     def stats_of_notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
         """Return every note, in path order. They take 250 bytes each in memory."""
-        return self._ask(lambda catalog: summaries.stats_of_notes(catalog, folder), progress)
+        return self._ask(lambda catalog: catalog_queries.stats_of_notes(catalog, folder), progress)
 
     def searched(self, progress: Progress) -> Collection[VaultPath]:
         """Return the paths of the notes that searches look into."""

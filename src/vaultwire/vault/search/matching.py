@@ -189,7 +189,8 @@ class Matcher:
                 part, lambda leaf: any(self._is_tag(leaf, tag, form) for tag in note.tags)
             )
         if operator in ("file", "path", "content"):
-            text = note.body if operator == "content" else TextForms(_name_for(operator, note.path))
+            name = note.path if operator == "path" else note.path.rsplit("/", 1)[-1]
+            text = note.body if operator == "content" else TextForms(name)
             return _is_true(part, lambda leaf: self._is_in(leaf, text, form))
         return next(self._matching_pieces(within, note, form), None) is not None
 
@@ -405,10 +406,6 @@ def _has_pieces(part: Expression, kind: str = "") -> bool:
     if not isinstance(part, Within) or part.operator in ("file", "path", "tag", "content"):
         return False
     return part.operator.startswith(kind)
-
-
-def _name_for(operator: str, path: str) -> str:
-    return path if operator == "path" else path.rsplit("/", 1)[-1]
 
 
 def _compares(text: str, limit: Compared) -> bool:
