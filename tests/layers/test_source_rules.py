@@ -84,8 +84,8 @@ ONLY = {
     # vault/index/freshness.py: building the text index while the vault is watched.
     # meaning/embedding.py: embedding notes while the vault is watched.
     # vault/attachment_texts/attachment_texts.py: reading attachments meanwhile.
-    # cluster/replica.py: renewing leases, also while calls take long.
     # vault/holding/delayed_writes.py: writing what was kept back, if a policy asks for that.
+    # cluster/replica.py: renewing leases, also while calls take long.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/workers.py",
@@ -99,8 +99,8 @@ ONLY = {
         "vault/index/freshness.py",
         "meaning/embedding.py",
         "vault/attachment_texts/attachment_texts.py",
-        "cluster/replica.py",
         "vault/holding/delayed_writes.py",
+        "cluster/replica.py",
     ),
     # meaning/worker.py: a model works apart. vault/attachment_texts/reading.py: PDFs are read apart, with bounds of the system.
     "subprocess.Popen": (
