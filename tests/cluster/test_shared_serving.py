@@ -211,7 +211,7 @@ def test_without_the_database_notes_are_read_and_nothing_is_changed(start: Start
         assert "Nothing was changed" in refused.body.decode()
         assert not (vault / "Refused.md").exists()
         server.start()
-        assert "Created: After.md" in text_of(write(owner, "After"))
+        wait_for(lambda: b"Created: After.md" in write(owner, "After").body)
         assert "2 changes" in text_of(owner.call("list_changes", {}))
 
 
@@ -259,6 +259,17 @@ def test_keys_are_the_owners_to_check(start: Start, tmp_path: Path) -> None:
     assert write(other, "A").status == 401
     body = json.dumps({"arguments": {"path": "A.md", "content": "x"}}).encode()
     assert other.request("POST", "/bridge/v1/tools/write_note/call", body, x_api_key=key).status == 200
+
+
+def test_nobody_comes_from_outside_to_an_owner_that_asks_for_no_key(start: Start, tmp_path: Path) -> None:
+    owner = start()
+    wait_for(lambda: role(owner) == OWNER)
+    run_command("keys", "issue", "anna", VAULTWIRE_STATE=str(tmp_path / "machine2" / "state"))
+    open_to_all = start("--host", "0.0.0.0", "--replica-url", "http://10.0.0.7:3000")
+    wait_for(lambda: role(open_to_all) == STAND_BY)
+    refused = write(open_to_all, "A")
+    assert refused.status == 503
+    assert "from its own computer only" in refused.json["message"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import os
 import socket
 from collections.abc import Callable
 from functools import partial
+from urllib.parse import urlsplit
 
 from vaultwire.app.desk import announce, make_desk
 from vaultwire.app.engine import shared_name
@@ -114,6 +115,9 @@ class SharedServer:
             await refuse(send, "No server owns these vaults yet.")
         elif standing.address == self._address or any(name == PASSED_ON for name, _ in scope["headers"]):
             await refuse(send, "These vaults are just changing their server.")
+        elif not self._place.address.is_local and _is_loopback(standing.address):
+            # It may ask for no key, because it believes that nobody else can reach it.
+            await refuse(send, "The server that owns these vaults can be reached from its own computer only (--host).")
         else:
             await pass_on(standing.address, scope, receive, send)
 
@@ -161,6 +165,11 @@ class SharedServer:
 
     def _tell(self, message: str) -> None:
         self._place.observer.tell(message)
+
+
+def _is_loopback(address: str) -> bool:
+    host = urlsplit(address).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 async def _open(app: HttpApp) -> None:

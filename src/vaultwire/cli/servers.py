@@ -363,6 +363,8 @@ def _job(config: Config, options: argparse.Namespace) -> Job:
         arguments += [] if options.log_file else ["--log-file", log]
     environment = {CACHE_VARIABLE: config.cache, STATE_VARIABLE: config.state}
     environment |= {OBSIDIAN_VARIABLE: config.obsidian} if config.obsidian else {}
+    database = os.environ.get(DATABASE_VARIABLE)  # without it, the service would not share the vaults
+    environment |= {DATABASE_VARIABLE: database} if database else {}
     if (
         options.system == "task-scheduler"
     ):  # a task has no variables of its own; these are the usual ones unless they are set

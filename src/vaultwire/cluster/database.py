@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -22,7 +23,8 @@ SCHEMA = "vaultwire"
 OLDEST_SERVER = 15
 # A lost connection is noticed after so long, also where nothing comes back at all.
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5, 10
-_WAIT_SECONDS = 4.0
+# For a connection. While the database is away nobody waits long for it: what needs no database must not be slow meanwhile.
+_WAIT_SECONDS, _AWAY_SECONDS = 4.0, 0.5
 _MOST_CONNECTIONS = 8
 _USUAL: dict[str, str | int] = {
     "connect_timeout": _CONNECT_SECONDS,
@@ -133,6 +135,8 @@ class Database:
         self.place = f"the database {given.get('dbname', '')!r} at {given.get('host', 'this computer')}"
         """Names it to a person, without the password."""
         self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
+        self._lock = threading.Lock()
+        self._is_away = False
 
     @contextmanager
     def transaction(self, **settings: str | int) -> Iterator[psycopg.Connection[Any]]:
@@ -140,7 +144,9 @@ class Database:
 
         Raises RecordsAwayError if the database does not answer, and what the block raises.
         """
-        with self._away_errors(), self._open_pool().connection() as connection:
+        timeout = _AWAY_SECONDS if self._is_away else _WAIT_SECONDS
+        with self._away_errors(), self._open_pool().connection(timeout) as connection:
+            self._is_away = False
             names = {"search_path": f"{SCHEMA}, pg_catalog", "statement_timeout": _ANSWER_SECONDS * 1000, **settings}
             calls = ", ".join(["set_config(%s, %s, true)"] * len(names))
             values = [str(part) for pair in names.items() for part in pair]
@@ -149,26 +155,28 @@ class Database:
 
     def close(self) -> None:
         """End all connections. The next use makes new ones."""
-        pool, self._pool = self._pool, None
+        with self._lock:
+            pool, self._pool = self._pool, None
         if pool is not None:
             pool.close()
 
     def _open_pool(self) -> ConnectionPool[psycopg.Connection[Any]]:
-        if self._pool is None:
-            # No connection is kept on purpose: one is made when it is needed, so a database that is back is used at once.
-            self._pool = ConnectionPool(
-                self._address,
-                kwargs={"prepare_threshold": None},
-                min_size=0,
-                max_size=_MOST_CONNECTIONS,
-                timeout=_WAIT_SECONDS,
-                max_idle=60,
-                reconnect_timeout=0,
-                check=ConnectionPool.check_connection,
-                num_workers=1,
-                open=True,
-            )
-        return self._pool
+        with self._lock:
+            if self._pool is None:
+                # No connection is kept on purpose: one is made when it is needed, so a database that is back is used at once.
+                self._pool = ConnectionPool(
+                    self._address,
+                    kwargs={"prepare_threshold": None},
+                    min_size=0,
+                    max_size=_MOST_CONNECTIONS,
+                    timeout=_WAIT_SECONDS,
+                    max_idle=60,
+                    reconnect_timeout=0,
+                    check=ConnectionPool.check_connection,
+                    num_workers=1,
+                    open=True,
+                )
+            return self._pool
 
     @contextmanager
     def _away_errors(self) -> Iterator[None]:
@@ -177,6 +185,7 @@ class Database:
         except psycopg.errors.LockNotAvailable:  # it does answer
             raise
         except _AWAY as error:
+            self._is_away = isinstance(error, PoolTimeout)
             raise RecordsAwayError(errno.EHOSTUNREACH, f"{self.place} does not answer ({_line(error)})") from error
 
     # ------------------------------------------------------------------ the schema
