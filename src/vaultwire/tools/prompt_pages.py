@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-from vaultwire.markdown.link_spans import link_spans
+from vaultwire.markdown.link_spans import LinkSpan, link_spans
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.toolkit.phrases import counted, first_tokens, rough_tokens
 from vaultwire.vault.disk.paths import fold, is_note, stem
@@ -236,15 +236,39 @@ def quoted(vault: Vault, path: VaultPath, progress: Progress) -> str:
     return _with_embeds(vault, path, text, progress, (path,))
 
 
+def embedded(vault: Vault, path: VaultPath, progress: Progress) -> str:
+    """Return the notes that a note embeds, quoted one after another, cut to the size of a page; empty if there are none."""
+    try:
+        text = vault.read(path, progress).text
+    except VaultError:
+        return ""
+    quotes = {span.linktext: quote for span, quote in _quotes(vault, path, text, progress, (path,))}
+    whole = "\n\n".join(quotes.values())
+    part = first_tokens(whole, MOST_TOKENS)
+    return part if len(part) == len(whole) else part.rsplit("\n", 1)[0] + "\n… (cut)"
+
+
 def _with_embeds(vault: Vault, path: VaultPath, text: str, progress: Progress, above: tuple[VaultPath, ...]) -> str:
     """Return a part of a note with embedded notes quoted. ``above``: the notes in which it is embedded, itself the last."""
+    for span, quote in reversed(_quotes(vault, path, text, progress, above)):
+        before = "" if text[: span.start].endswith("\n") or not span.start else "\n"
+        after = "" if text[span.end :].startswith("\n") or span.end == len(text) else "\n"
+        text = f"{text[: span.start]}{before}{quote}{after}{text[span.end :]}"
+    return text
+
+
+def _quotes(
+    vault: Vault, path: VaultPath, text: str, progress: Progress, above: tuple[VaultPath, ...]
+) -> list[tuple[LinkSpan, str]]:
+    """Return the embeds of notes in a part of a note, each with what is quoted for it."""
     if len(above) > _EMBED_DEPTH:
-        return text
+        return []
     spans = [span for span in link_spans(text) if span.is_embed][:_MOST_EMBEDS]
     if not spans:
-        return text
+        return []
     targets = {link.linktext: link.target for link in vault.links(path, progress)[1] if link.is_embed}
-    for span in reversed(spans):
+    quotes: list[tuple[LinkSpan, str]] = []
+    for span in spans:
         target = targets.get(span.linktext)
         if target is None or not is_note(target) or target in above:
             continue
@@ -252,10 +276,8 @@ def _with_embeds(vault: Vault, path: VaultPath, text: str, progress: Progress, a
         if part is not None:
             inner = _with_embeds(vault, target, part, progress, (*above, target)).strip()
             quote = "\n".join(f"> {line}".rstrip() for line in [f"[[{span.linktext}]]:", *inner.split("\n")])
-            before = "" if text[: span.start].endswith("\n") or not span.start else "\n"
-            after = "" if text[span.end :].startswith("\n") or span.end == len(text) else "\n"
-            text = f"{text[: span.start]}{before}{quote}{after}{text[span.end :]}"
-    return text
+            quotes.append((span, quote))
+    return quotes
 
 
 def _part(vault: Vault, path: VaultPath, section: str, progress: Progress) -> str | None:

@@ -208,7 +208,7 @@ def _about(vault: Vault, name: str, request: str, progress: Progress) -> list[Me
     if len(name) > _MAX_NOTE_NAME:
         raise VaultError(INVALID_ARGUMENTS, f"path may have at most {_MAX_NOTE_NAME} characters, got {len(name)}")
     path = vault.locate(name, progress)
-    return [request.replace("{path}", repr(path)), _attached_note(vault, path)]
+    return [request.replace("{path}", repr(path)), *_attached_note(vault, path, progress)]
 
 
 def _review(vault: Vault, date: str, progress: Progress) -> list[Message]:
@@ -229,11 +229,14 @@ def _review(vault: Vault, date: str, progress: Progress) -> list[Message]:
         request += "\n\nNotes changed last on that day:\n- " + "\n- ".join(changed[:_MAX_CHANGED]) + more
     else:
         request += "\n\nNo note was changed last on that day."
-    return [request, *([_attached_note(vault, daily.path)] if daily.exists else [])]
+    return [request, *(_attached_note(vault, daily.path, progress) if daily.exists else [])]
 
 
-def _attached_note(vault: Vault, path: VaultPath) -> Resource:
-    return read_resource(vault, uri_of(vault, path), 0)
+def _attached_note(vault: Vault, path: VaultPath, progress: Progress) -> list[Message]:
+    """Return a note as it is, and the notes that it embeds, if there are any."""
+    embedded = prompt_pages.embedded(vault, path, progress)
+    note: Message = read_resource(vault, uri_of(vault, path), 0)
+    return [note, *([f"The notes that it embeds:\n\n{embedded}"] if embedded else [])]
 
 
 def _local_day(nanoseconds: int) -> str:
