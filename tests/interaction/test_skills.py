@@ -16,7 +16,7 @@ from support.proofs import proves
 from support.vaults import write_vault
 from support.wire import STATELESS_REVISION
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.skills.skill import bundled_skills
+from vaultwire.skills import bundled_skills
 
 SKILLS = "io.modelcontextprotocol/skills"
 DECLARED: dict[str, Any] = {"extensions": {SKILLS: {}}}

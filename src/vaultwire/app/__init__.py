@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from vaultwire.server.middleware import Middleware
     from vaultwire.toolkit.registry import Description
     from vaultwire.transports.relay.connect import Target
+    from vaultwire.vault.changes.record_store import RecordStore
     from vaultwire.vault.vault import Vault
 
 
@@ -78,6 +79,18 @@ def run_serve(
     from vaultwire.app.serving import NetworkServer, serve_all  # noqa: PLC0415
     from vaultwire.transports.http_server import Limits  # noqa: PLC0415
 
+    if network.database is not None:
+        from vaultwire.app.shared_serving import SharedServer  # noqa: PLC0415 - an extra
+
+        if on_editor is not None:
+            raise ConfigError("--ide and --database exclude each other: an editor's files are on one computer")
+
+        def make_methods(records_of: Callable[[str], RecordStore]) -> tuple[Methods, Narrow]:
+            handlers, narrow = make_run(config, network, records_of)
+            return (handlers, session_maker(config, handlers)), narrow
+
+        serve_all([SharedServer(config, network, make_methods, on_ready)], Limits())
+        return
     handlers, narrow = make_run(config, network)
     editors: Sequence[EditorServer] = ()
     if on_editor is not None:
@@ -156,15 +169,19 @@ def make_handlers(config: Config) -> Handlers:
     return make_run(config)[0]
 
 
-def make_run(config: Config, network: NetworkConfig | None = None) -> tuple[Handlers, Narrow]:
+def make_run(
+    config: Config, network: NetworkConfig | None = None, records_of: Callable[[str], RecordStore] | None = None
+) -> tuple[Handlers, Narrow]:
     """Return the methods of this run, and what returns the same for clients that see some folders only.
 
     These get engines of their own, whose rules hide all else: so nothing outside is in a count, a rank, a link or a hint.
-    ``network``: where the run is served, if it is.
+    ``network``: where the run is served, if it is. ``records_of``: as for ``open_vault``.
     """
     loaded = load_policy(config)
     policy = make_policy(config, loaded)
-    selection = _selection(config, policy)
+    limits = config.limits
+    without = limits.without_tools if policy.hosts else (*limits.without_tools, WEB)
+    selection = ToolSelection(limits.size, limits.with_tools, without, limits.profile)
     is_contract = DIALECTS[config.dialect].is_contract
 
     def descriptions() -> list[Description]:
@@ -174,7 +191,6 @@ def make_run(config: Config, network: NetworkConfig | None = None) -> tuple[Hand
 
     public_url = "" if network is None or network.public is None else network.public.url
     toolset = Toolset(descriptions, tool_loader(config, policy, public_url))
-    limits = config.limits
     if limits.are_any:
         _check_limits(limits, bool(policy.hosts), load_descriptions(config, loaded))
     middleware = _make_middleware(config, policy)
@@ -193,6 +209,7 @@ def make_run(config: Config, network: NetworkConfig | None = None) -> tuple[Hand
                 config.for_vault(name),
                 [other for other in names if other != name],
                 narrow_policy(loaded, [path for vault, path in folders if vault == name]),
+                records_of,
             )
             for name in names
         }
@@ -213,13 +230,6 @@ def make_run(config: Config, network: NetworkConfig | None = None) -> tuple[Hand
         return handlers, session_maker(config, handlers)
 
     return make(), narrow
-
-
-def _selection(config: Config, policy: Policy | None = None) -> ToolSelection:
-    """Return which tools this run has, and which of them are listed."""
-    limits = config.limits
-    without = limits.without_tools if policy is None or policy.hosts else (*limits.without_tools, WEB)
-    return ToolSelection(limits.size, limits.with_tools, without, limits.profile)
 
 
 def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Description]) -> None:

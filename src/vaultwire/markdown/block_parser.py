@@ -45,7 +45,7 @@ from vaultwire.markdown.patterns import (
 # ---------------------------------------------------------------------- lines that continue a block
 
 
-def _continue_code(blocks: BlockState) -> bool:
+def _continue_code(blocks: BlockParser) -> bool:
     blocks.extend_span()
     end = blocks.end_pattern
     if blocks.indent < CODE_INDENT and end is not None and end.match(blocks.line, blocks.text_start):
@@ -53,14 +53,14 @@ def _continue_code(blocks: BlockState) -> bool:
     return True
 
 
-def _continue_to_end(blocks: BlockState) -> bool:
+def _continue_to_end(blocks: BlockParser) -> bool:
     blocks.extend_span()
     if blocks.end_pattern is not None and blocks.end_pattern.search(blocks.line, blocks.position):
         blocks.leaf = ""
     return True
 
 
-def _continue_indented(blocks: BlockState) -> bool:
+def _continue_indented(blocks: BlockParser) -> bool:
     if blocks.indent < CODE_INDENT:
         return False
     blocks.extend_span()
@@ -70,7 +70,7 @@ def _continue_indented(blocks: BlockState) -> bool:
 # ---------------------------------------------------------------------- lines that start a block
 
 
-def _start_heading(blocks: BlockState) -> bool:
+def _start_heading(blocks: BlockParser) -> bool:
     opening = ATX_HEADING.match(blocks.line, blocks.text_start)
     if opening is None:
         return False
@@ -83,14 +83,14 @@ def _start_heading(blocks: BlockState) -> bool:
     return True
 
 
-def _start_rule_line(blocks: BlockState) -> bool:
+def _start_rule_line(blocks: BlockParser) -> bool:
     """Read a line of nothing but rule characters: an underline, a table's delimiter row or a thematic break."""
     if RULE_LINE.match(blocks.line, blocks.text_start) is None:
         return False
     return _underline(blocks) or _start_table(blocks) or _start_thematic_break(blocks)
 
 
-def _underline(blocks: BlockState) -> bool:
+def _underline(blocks: BlockParser) -> bool:
     if (
         blocks.leaf != "paragraph"
         or not blocks.all_matched
@@ -108,7 +108,7 @@ def _underline(blocks: BlockState) -> bool:
     return True
 
 
-def _end_heading(blocks: BlockState, level: int, text: str, line: TextLine) -> None:
+def _end_heading(blocks: BlockParser, level: int, text: str, line: TextLine) -> None:
     """End a heading that begins on a line. It is kept only if Obsidian's outline has it."""
     if not blocks.containers and not line.is_comment:
         blocks.headings.append(Heading(level, text, line.number, blocks.number - line.number))
@@ -116,7 +116,7 @@ def _end_heading(blocks: BlockState, level: int, text: str, line: TextLine) -> N
     blocks.close_leaf()
 
 
-def _start_thematic_break(blocks: BlockState) -> bool:
+def _start_thematic_break(blocks: BlockParser) -> bool:
     if THEMATIC_BREAK.match(blocks.line, blocks.text_start) is None:
         return False
     blocks.close_unmatched()
@@ -126,7 +126,7 @@ def _start_thematic_break(blocks: BlockState) -> bool:
     return True
 
 
-def _start_code(blocks: BlockState) -> bool:
+def _start_code(blocks: BlockParser) -> bool:
     fence = FENCE.match(blocks.line, blocks.text_start)
     if fence is None:
         return False
@@ -137,7 +137,7 @@ def _start_code(blocks: BlockState) -> bool:
     return True
 
 
-def _start_html(blocks: BlockState) -> bool:
+def _start_html(blocks: BlockParser) -> bool:
     line, first = blocks.line, blocks.text_start
     for begins, ends in RAW_HTML:
         if begins.match(line, first):
@@ -158,7 +158,7 @@ def _start_html(blocks: BlockState) -> bool:
     return True
 
 
-def _start_math(blocks: BlockState) -> bool:
+def _start_math(blocks: BlockParser) -> bool:
     line, first = blocks.line, blocks.text_start
     if not line.startswith("$$", first) or line.find("$$", first + 2) >= 0 or blocks.start + first >= blocks.last_math:
         return False
@@ -173,7 +173,7 @@ def _start_math(blocks: BlockState) -> bool:
     return True
 
 
-def _start_comment(blocks: BlockState) -> bool:
+def _start_comment(blocks: BlockParser) -> bool:
     line, first = blocks.line, blocks.text_start
     if blocks.comment >= 0 or not line.startswith("%%", first) or line.find("%%", first + 2) >= 0:
         return False
@@ -186,7 +186,7 @@ def _start_comment(blocks: BlockState) -> bool:
     return True
 
 
-def _start_table(blocks: BlockState) -> bool:
+def _start_table(blocks: BlockParser) -> bool:
     if (
         blocks.leaf != "paragraph"
         or not blocks.all_matched
@@ -211,14 +211,14 @@ def _without_closing_marks(text: str) -> str:
     return bare.rstrip() if not bare or bare[-1] in " \t" else text
 
 
-CONTINUE: dict[str, Callable[[BlockState], bool]] = {
+CONTINUE: dict[str, Callable[[BlockParser], bool]] = {
     "code": _continue_code,
     "math": _continue_to_end,
     "html": _continue_to_end,
     "indented": _continue_indented,
 }
 # The blocks that may start, by the first character of the line's text.
-START: dict[str, Callable[[BlockState], bool]] = {
+START: dict[str, Callable[[BlockParser], bool]] = {
     "#": _start_heading,
     "`": _start_code,
     "~": _start_code,
@@ -227,9 +227,6 @@ START: dict[str, Callable[[BlockState], bool]] = {
     "$": _start_math,
     "%": _start_comment,
 }
-
-
-# The state of the block parser: the open leaf block, the quotes and list items around it, and what was read so far.
 
 
 class Line(NamedTuple):
@@ -287,8 +284,8 @@ class Container:
         self.is_empty = is_empty  # an item whose first line is only its marker, and no other line came yet
 
 
-class BlockState:
-    """The open blocks at a line, and what was read before it.
+class BlockParser:
+    """One pass over the lines of a body: the open blocks at a line, and what was read before it.
 
     ``leaf`` is the kind of the open leaf block, the innermost one, which holds text; empty if none is open.
     """
@@ -468,16 +465,7 @@ class BlockState:
                 own = " " * line.content + own
                 self.lines.append(Line(*line[:4], own, its_links, 0, line.is_item, is_heading, line.is_comment))
 
-
-def read_body(body: str, first_line: int) -> Body:
-    """Return the blocks of a note's body; ``first_line`` is the number of its first line in the note."""
-    scanner = BlockParser(body, first_line)
-    scanner.run()
-    return Body(scanner.lines, scanner.headings, scanner.spans)
-
-
-class BlockParser(BlockState):
-    """One pass over the lines of a body."""
+    # ------------------------------------------------------------------ lines
 
     def run(self) -> None:
         """Read all lines."""
@@ -648,3 +636,10 @@ class BlockParser(BlockState):
         )
         self.is_item = True
         return True
+
+
+def read_body(body: str, first_line: int) -> Body:
+    """Return the blocks of a note's body; ``first_line`` is the number of its first line in the note."""
+    scanner = BlockParser(body, first_line)
+    scanner.run()
+    return Body(scanner.lines, scanner.headings, scanner.spans)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from vaultwire.markdown.diffs import Difference, common_ends, lines_of
+from vaultwire.markdown.offsets import FileOffsets
 from vaultwire.markdown.properties import parse_frontmatter
 
 # Without the look-behind, a run of \r that no \n follows would be tried from each of its characters.
@@ -45,6 +46,26 @@ def to_plain(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
+class MixedLineEndsError(ValueError):
+    """A text has line ends of Windows and of other systems. The message follows "Note.md …"."""
+
+
+def edited_plain(text: str, edit: Callable[[str], str]) -> str:
+    """Return a text with an edit made of it with ``\n`` line ends; its own line ends stay.
+
+    Raises MixedLineEndsError for a text that mixes line ends, if the edit changes it.
+    """
+    plain = to_plain(text)
+    after = edit(plain)
+    if after == plain:
+        return text
+    if plain == text:
+        return after
+    if plain.replace("\n", "\r\n") != text:
+        raise MixedLineEndsError("mixes line ends of Windows and of other systems")
+    return after.replace("\n", "\r\n")
+
+
 def append(text: str, addition: str) -> str:
     """Return the text with ``addition`` as new lines after the last. A text that ended with a line end still does."""
     if not text or not addition:
@@ -59,8 +80,8 @@ def prepend(text: str, addition: str) -> str:
     if not addition:
         return text
     ending = line_end(text)
-    top = parse_frontmatter(to_plain(text)).end
-    head = _prefix_of_plain(text, top)
+    plain = to_plain(text)
+    head = text[: FileOffsets(text, plain).of(parse_frontmatter(plain).end)]
     added = to_plain(_ended(addition)).replace("\n", ending)
     rest = text[len(head) :]
     if head and not head.endswith("\n"):  # the closing mark is the last line and has no line end
@@ -122,18 +143,6 @@ def _written_over(old: str, new: str, ending: str) -> str:
 
 def _ended(text: str) -> str:
     return text if not text or text.endswith("\n") else text + "\n"
-
-
-def _prefix_of_plain(text: str, plain_length: int) -> str:
-    """Return the beginning of ``text`` that has ``plain_length`` characters as plain text."""
-    plain = to_plain(text)[:plain_length]
-    if "\r\n" not in text:
-        return text[:plain_length]
-    position = 0
-    for _ in range(plain.count("\n")):
-        position = text.index("\n", position) + 1
-    rest = plain_length - (plain.rfind("\n") + 1)
-    return text[: position + rest]
 
 
 # The application of a unified diff to a text.
@@ -251,7 +260,7 @@ def _place(hunk: _Hunk, lines: list[str], *, is_ended: bool) -> int:
         places = _places_of(old, lines)
     if not places:
         raise NoPlaceError(
-            f"the lines of the hunk in line {hunk.number} are not in the text, beginning with {_clipped(old[0])!r}. "
+            f"the lines of the hunk in line {hunk.number} are not in the text, beginning with {clipped(old[0])!r}. "
             "Lines without + must be as they are in the text."
         )
     if len(places) > 1:
@@ -275,8 +284,9 @@ def _places_of(old: list[str], lines: list[str]) -> list[int]:
     return places
 
 
-def _clipped(line: str) -> str:
-    return line if len(line) <= 80 else line[:80] + "…"  # noqa: PLR2004 - a screen's width
+def clipped(text: str, most: int = 80) -> str:
+    """Return the beginning of a text, as an error shows it."""
+    return text if len(text) <= most else text[:most] + "…"
 
 
 def _parsed(diff: str) -> list[_Hunk]:
@@ -310,7 +320,7 @@ def _next_header(lines: list[str], position: int) -> int:
         if line.startswith(_FILE_MARKS):
             raise DiffError(f"line {place + 1} of the diff begins another file; give the diff of one.")
         if line and not (line.startswith("```") and place == len(lines) - 1):
-            raise DiffError(f"line {place + 1} of the diff begins with neither a space, - nor +: {_clipped(line)!r}.")
+            raise DiffError(f"line {place + 1} of the diff begins with neither a space, - nor +: {clipped(line)!r}.")
     return len(lines)
 
 
@@ -337,7 +347,7 @@ def _hunk(lines: list[str], header: int, end: int, start: int) -> _Hunk:
         elif line[:1] in _MARKS:
             marked_lines.append((line[0], line[1:]))
         elif line:
-            raise DiffError(f"line {number + 1} of the diff begins with neither a space, - nor +: {_clipped(line)!r}.")
+            raise DiffError(f"line {number + 1} of the diff begins with neither a space, - nor +: {clipped(line)!r}.")
         else:
             marked_lines.append((" ", ""))
     return _Hunk(start, header + 1, marked_lines, unended)

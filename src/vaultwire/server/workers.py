@@ -15,7 +15,7 @@ from vaultwire.protocol.events import Answered, Cancel, Request, Send
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
 from vaultwire.server.results import INTERNAL, Refusal, Result
 from vaultwire.server.subscriptions import Listening
-from vaultwire.vault.errors import TIMEOUT, Stopped
+from vaultwire.vault.errors import SERVER_BUSY, TIMEOUT, Stopped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class Task:
                 self._send(frame)
         self.queue.replace_thread(self)
         try:
-            while not self.stopped and self.sink.can_ask and not all(map(_is_answered, sent.values())):
+            while not self.stopped and self.sink.can_ask and not all(each.is_answered for each in sent.values()):
                 if not woken.wait(until - time.monotonic()):
                     break
                 woken.clear()
@@ -247,13 +247,8 @@ class Task:
 
 
 def client_of(task: Task) -> Hashable:
-    """Return the client of a task: all that come with the same key are one, else each session is."""
-    peer = task.request.peer
-    return peer.principal or peer
-
-
-def _is_answered(question: Question) -> bool:
-    return question.result is not None or question.error is not None
+    """Return the client of a task."""
+    return task.request.peer.owner
 
 
 class WorkQueue:
@@ -395,9 +390,6 @@ if TYPE_CHECKING:
 # Python runs one thread at a time; a second uses the time in which the first waits for the disk, more gain little.
 READERS = 4
 
-BUSY = "SERVER_BUSY"
-"""The error code of a call that was not begun, because too many are under way."""
-
 _NO_ROOM = "The server waits for clients to read their answers and has no memory for more; try again in a moment."
 
 
@@ -485,7 +477,7 @@ class Workers:
         with self.lock:
             if self._is_too_much(task):
                 message = "The server works on too many calls at once; try again when some are done."
-                self._answer(session, request, answer.give_up(BUSY, message), sink)
+                self._answer(session, request, answer.give_up(SERVER_BUSY, message), sink)
                 return
             self._tasks[request] = task
             self.watch(task)
@@ -517,7 +509,7 @@ class Workers:
         task.has_started = True  # before it reads ``stopped``; the watchdog sets ``stopped`` before it reads this
         try:
             if not task.stopped:  # cancelled or timed out while it waited for a thread
-                answer = job.run(task) if self._has_room(0) else job.give_up(BUSY, _NO_ROOM)
+                answer = job.run(task) if self._has_room(0) else job.give_up(SERVER_BUSY, _NO_ROOM)
         except Stopped:
             pass
         except Exception:  # noqa: BLE001 - the client must get an answer in any case

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.phrases import counted, shortened
+from vaultwire.toolkit.phrases import add_facts, counted, shortened
 from vaultwire.toolkit.registry import Bounds, Cursor, DryRun, Folder, Name, OptionalName, Outcome, page_of, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
 from vaultwire.tools.search import EmbeddedSoFar, embedded_so_far
@@ -211,8 +211,6 @@ def _check(what: What, path: str, to: str) -> None:
 
 
 def _links_of(vault: Vault, path: str, limit: int, cursor: str | None, progress: Progress) -> Outcome[Links]:
-    """Return a page of the links and embeds of a note, and the file each leads to."""
-
     def find() -> Listed[OutgoingLink]:
         note, links = vault.links(path, progress)
         return listed(links, (note, sum(link.target is None for link in links)))
@@ -227,15 +225,11 @@ def _links_of(vault: Vault, path: str, limit: int, cursor: str | None, progress:
 
 def _to_link(link: OutgoingLink) -> NoteLink:
     entry = NoteLink(link=link.linktext, line=link.line, embed=link.is_embed)
-    if link.target is not None:
-        entry["target"] = link.target
-    if link.display:
-        entry["display"] = link.display
+    add_facts(entry, target=link.target, display=link.display)
     return entry
 
 
 def _links_to(vault: Vault, path: str, limit: int, cursor: str | None, progress: Progress) -> Outcome[Links]:
-    """Return a page of the places that link to a note or an attachment, with the line of each."""
     question = ("list_links", "in", path)
     page = page_of(vault, question, cursor, limit, lambda: vault.backlinks(path, progress), progress)
     backlinks = [
@@ -271,16 +265,8 @@ def _reasons(related: Related) -> list[str]:
 
 def _to_related(related: Related) -> RelatedNote:
     note = RelatedNote(path=related.path, score=round(related.score))
-    if related.words:
-        note["words"] = related.words
-    if related.tags:
-        note["tags"] = related.tags
-    if related.both_link_to:
-        note["both_link_to"] = [*related.both_link_to]
-    if related.linked_by:
-        note["linked_by"] = [*related.linked_by]
-    if related.link:
-        note["link"] = related.link
+    add_facts(note, words=related.words, tags=related.tags, both_link_to=[*related.both_link_to])
+    add_facts(note, linked_by=[*related.linked_by], link=related.link)
     return note
 
 

@@ -470,7 +470,6 @@ def _line(used: UsedProperty) -> str:
 
 
 def _unread_attachments(texts: ReadingReport) -> list[str]:
-    """Return which attachments cannot be searched, or only in part."""
     notices: list[str] = []
     if texts.needs_reader:
         notices.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.phrases import counted, iso_time, local_time, rough_tokens, shortened
+from vaultwire.toolkit.phrases import add_facts, counted, iso_time, local_time, rough_tokens, shortened
 from vaultwire.toolkit.registry import Bounds, Cursor, Folder, Limit, Outcome, page_of, page_text, position_of, tool
 from vaultwire.tools.attachments import attachments_instead
 from vaultwire.tools.explained import (
@@ -232,7 +232,8 @@ def _by_words(
     lines = _counted(result, query, place)
     if help_texts:
         lines += _explained(help_texts, folder, has_some=bool(result.hits))
-        _add_help(data, help_texts, [_to_found(hit) for hit in hits[: len(body)] if hit not in result.hits])
+        partial = [_to_found(hit) for hit in hits[: len(body)] if hit not in result.hits]
+        add_facts(data, partial_matches=partial, absent_words=help_texts.absent, hints=help_texts.hints)
     lines += body
     if help_texts and len(body) < len(hits):
         lines.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
@@ -306,15 +307,6 @@ def _why_by_meaning(
         data["explained"]["note"] = to_explained(note)
         lines += [why_line(note) if place else f"  {path} is not shown:", *(f"    {reason}" for reason in reasons)]
     return lines
-
-
-def _add_help(data: FoundNotes, help_texts: SearchHelp, partial: list[FoundNote]) -> None:
-    if partial:
-        data["partial_matches"] = partial
-    if help_texts.absent:
-        data["absent_words"] = help_texts.absent
-    if help_texts.hints:
-        data["hints"] = help_texts.hints
 
 
 def _by_meaning(
@@ -393,12 +385,7 @@ def _attachment_lines(hit: AttachmentHit) -> list[str]:
 def _to_attachment(hit: AttachmentHit) -> MatchingAttachment:
     matches: list[MatchingLine] = [{"line": number, "text": text} for number, text in hit.lines]
     attachment = MatchingAttachment(path=hit.path, kind=hit.kind, score=round(hit.score), matches=matches)
-    if hit.page:
-        attachment["page"] = hit.page
-    if hit.more_pages:
-        attachment["more_pages"] = hit.more_pages
-    if hit.missing:
-        attachment["missing"] = list(hit.missing)
+    add_facts(attachment, page=hit.page, more_pages=hit.more_pages, missing=[*hit.missing])
     return attachment
 
 
@@ -460,8 +447,7 @@ def _more(hits: Found, end: int) -> str:
 def _to_found(hit: Hit) -> FoundNote:
     matches: list[MatchingLine] = [{"line": number, "text": text} for number, text in hit.lines]
     note = FoundNote(path=hit.path, score=round(hit.score), match_count=hit.matches, matches=matches)
-    if hit.missing:
-        note["missing"] = list(hit.missing)
+    add_facts(note, missing=[*hit.missing])
     return note
 
 

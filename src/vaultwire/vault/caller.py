@@ -10,7 +10,7 @@ import secrets
 import threading
 import weakref
 from collections import deque
-from collections.abc import Hashable, Sized
+from collections.abc import Callable, Hashable, Sized
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from vaultwire.vault.errors import CURSOR_EXPIRED, INVALID_ARGUMENTS, VaultError
@@ -314,6 +314,10 @@ class Caller:
         """Tell whether the note was read, or written, in this session."""
         return path in self._etags
 
+    def etag_read(self, path: VaultPath) -> str | None:
+        """Return the etag that the note had when it was last read or written in this session, None if it was not."""
+        return self._etags.get(path)
+
     def moved(self, source: VaultPath, target: VaultPath) -> None:
         """Remember the note under its new path."""
         with MEMORY_BUDGET.lock:
@@ -367,7 +371,44 @@ def _cost(path: str) -> int:
     return _NOTE_BYTES + 4 * len(path)
 
 
-# ---------------------------------------------------------------------- results of bases
+# ---------------------------------------------------------------------- what was found out of an index
+
+
+class RememberedFacts:
+    """What was found out, each true while the state that it was found in is the same. Safe to use from several threads.
+
+    It belongs to one index, so to what one run may see. The least recently used is dropped where there is too much of it.
+    """
+
+    def __init__(self, most_bytes: int = 16_000_000, most: int = 1_000_000) -> None:
+        self._lock = threading.Lock()
+        self._most_bytes, self._most = most_bytes, most
+        self._bytes = 0
+        self._facts: dict[Hashable, tuple[Hashable, Any, int]] = {}  # the least recently used first
+
+    def get(self, name: Hashable, state: Hashable) -> Any:
+        """Return what is known in this state; None if nothing is."""
+        with self._lock:
+            known = self._facts.pop(name, None)
+            if known is None:
+                return None
+            self._facts[name] = known
+            return known[1] if known[0] == state else None
+
+    def keep(self, name: Hashable, state: Hashable, fact: object, size: int) -> None:
+        """Keep what was found out in this state; ``size``: the bytes that it takes. The latest is always kept."""
+        with self._lock:
+            old = self._facts.pop(name, None)
+            self._facts[name] = (state, fact, size)
+            self._bytes += size - (old[2] if old is not None else 0)
+            while len(self._facts) > 1 and (self._bytes > self._most_bytes or len(self._facts) > self._most):
+                self._bytes -= self._facts.pop(next(iter(self._facts)))[2]
+
+    def facts(self) -> list[Any]:
+        """Return all that is kept, of any state."""
+        with self._lock:
+            return [fact for _, fact, _ in self._facts.values()]
+
 
 # A result in memory is its list of files, its groups and summaries, and a megabyte of rows at most.
 _BYTES_PER_FILE = 600
@@ -390,72 +431,50 @@ class _Result(Protocol):
 
 
 _R = TypeVar("_R", bound=_Result)
+_S = TypeVar("_S")
 
 
 class RememberedResults(Generic[_R]):
-    """The last few results by what they were asked with, true until anything in the vault changes.
-
-    They belong to one index, so to what one run may see. Safe to use from several threads.
-    """
+    """The last few results of bases by what they were asked with, true until anything in the vault changes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._version: Hashable = None
-        self._results: dict[Hashable, tuple[_R, int]] = {}  # the least recently used first
+        self._results = RememberedFacts(_MOST_BYTES, _MOST_RESULTS)
+        self._shared: tuple[Hashable, Any] | None = None
+
+    def shared(self, question: Hashable, version: Hashable, make: Callable[[], _S]) -> _S:
+        """Return what several results share, such as the views of one base: the last one, made again for another question."""
+        with self._lock:
+            self._begin(version)
+            known = self._shared
+        if known is None or known[0] != question:
+            known = question, make()
+            with self._lock:
+                if version == self._version:
+                    self._shared = known
+        shared: _S = known[1]
+        return shared
+
+    def _begin(self, version: Hashable) -> None:
+        if version != self._version:
+            self._results = RememberedFacts(_MOST_BYTES, _MOST_RESULTS)
+            self._shared = None
+            self._version = version
 
     def get(self, question: Hashable, version: Hashable) -> _R | None:
         """Return the result of a question, if nothing has changed since."""
         with self._lock:
-            if version != self._version:
-                self._results.clear()
-                return None
-            known = self._results.pop(question, None)
-            if known is None:
-                return None
-            self._results[question] = known
-            return known[0]
+            self._begin(version)
+            result: _R | None = self._results.get(question, version)
+            return result
 
     def keep(self, question: Hashable, version: Hashable, result: _R) -> None:
         """Keep a result that was made while the vault had this version. Those before it give back what they can read again."""
         size = len(result.rows) * _BYTES_PER_FILE + result.kept_bytes
         with self._lock:
-            if version != self._version:
-                self._results.clear()
-                self._version = version
-            for other, _ in self._results.values():
+            self._begin(version)
+            for other in self._results.facts():
                 other.rows.release()
-            if size > _MOST_BYTES:
-                return
-            self._results[question] = (result, size)
-            total = sum(each for _, each in self._results.values())
-            for oldest in list(self._results)[:-1]:
-                if total <= _MOST_BYTES and len(self._results) <= _MOST_RESULTS:
-                    break
-                total -= self._results.pop(oldest)[1]
-
-
-class RememberedFacts:
-    """What was read of the texts of files, each true while the file's stamp is the same. Safe to use from several threads.
-
-    It belongs to one index, so to what one run may see. The oldest facts are dropped when there are too many bytes of them.
-    """
-
-    def __init__(self, most_bytes: int = 16_000_000) -> None:
-        self._lock = threading.Lock()
-        self._most = most_bytes
-        self._bytes = 0
-        self._facts: dict[Hashable, tuple[Hashable, Any, int]] = {}
-
-    def get(self, name: Hashable, stamp: Hashable) -> Any:
-        """Return what is known of a file in this state; None if nothing is."""
-        known = self._facts.get(name)
-        return known[1] if known is not None and known[0] == stamp else None
-
-    def keep(self, name: Hashable, stamp: Hashable, fact: object, size: int) -> None:
-        """Keep what was read of a file in this state; ``size``: the bytes that it takes."""
-        with self._lock:
-            old = self._facts.pop(name, None)
-            self._facts[name] = (stamp, fact, size)
-            self._bytes += size - (old[2] if old is not None else 0)
-            while self._bytes > self._most:
-                self._bytes -= self._facts.pop(next(iter(self._facts)))[2]
+            if size <= _MOST_BYTES:
+                self._results.keep(question, version, result, size)

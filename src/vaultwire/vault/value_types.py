@@ -5,6 +5,7 @@ The structure of a parsed note is in ``markdown.parsed_note``.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:  # a policy is read before the first answer, and needs only paths of this module
@@ -447,6 +448,19 @@ class NoProgress:
 
     def confirm(self, question: Confirmation) -> None:
         """Ask nobody."""
+
+
+class Deadline(NoProgress):
+    """Ends work with an error after some seconds; with none, at once where it would have to wait."""
+
+    def __init__(self, seconds: float, error: Exception) -> None:
+        self._until = time.monotonic() + seconds
+        self._error = error
+
+    def check(self) -> None:
+        """Raise the error once the time is over."""
+        if time.monotonic() >= self._until:
+            raise self._error
 
 
 NO_PROGRESS: Progress = NoProgress()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate
@@ -15,7 +15,6 @@ from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Gr
 from vaultwire.bases.comparing import is_empty, is_last, is_truthy, key_bytes, sort_key
 from vaultwire.bases.evaluation import (
     DEFAULT_SUMMARIES,
-    Compiled,
     compile_expression,
     default_summary,
     evaluate,
@@ -28,7 +27,7 @@ from vaultwire.bases.parser import Call, Index, Literal, Member, Name, Node, chi
 from vaultwire.bases.row import Query, Row
 from vaultwire.bases.values import ErrorValue, Value, no_function, size_of, text_of
 from vaultwire.vault.base_queries.host import VaultHost
-from vaultwire.vault.base_queries.narrowing import Judge, conditions, narrowed, property_ids
+from vaultwire.vault.base_queries.narrowing import conditions, narrowed, property_ids
 from vaultwire.vault.index.rows import Every, RowFile, Rows
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 
@@ -303,14 +302,25 @@ class FailedFilter(NamedTuple):
 class ViewQuery:
     """One view of a base, with all that its expressions are evaluated with. For one thread at a time."""
 
-    def __init__(self, rows: Rows, host: VaultHost, base: Base, view: View, *, this: str, now: datetime) -> None:
-        """``this``: the path of the file around the base; "" for none. ``now`` has a time zone."""
+    def __init__(
+        self,
+        rows: Rows,
+        host: VaultHost,
+        base: Base,
+        view: View,
+        *,
+        this: str,
+        now: datetime,
+        known: Mapping[str, dict[str, Value]] | None = None,
+    ) -> None:
+        """``this``: the path of the file around the base; "" for none. ``now`` has a time zone. ``known``: see ``Query``."""
         self.base = base
         self.view = view
         self.this = this
         self.host = host
         self._rows = rows
-        self.shared = Query(host, now, base.formulas, this)
+        self.shared = Query(host, now, base.formulas, this, known=known or {})
+        self._known = {f"formula.{name}": values for name, values in self.shared.known.items()}
         self.failures = Failures(base, view)
 
     def row(self, path: str) -> Row:
@@ -343,9 +353,9 @@ class ViewQuery:
         ids = self.view.order or (_FIRST_COLUMN,)
         return [Column(each, self.base.display_names.get(each) or display_name(each)) for each in ids]
 
-    def outcome(self, judge: Judge | None, progress: Progress) -> Outcome:
-        """Run the query. ``judge``: for what the index can answer of the filters; None to look at every file."""
-        files = self._ordered(self._filtered(judge, progress), progress)
+    def outcome(self, progress: Progress, *, by_index: bool = True) -> Outcome:
+        """Run the query. ``by_index``: the index answers what it can of the filters; else all files are looked at."""
+        files = self._ordered(self._filtered(progress, by_index=by_index), progress)
         total = len(files)
         members = self._grouped(files, progress)
         places = [place for place, each in enumerate(members) for _ in each.files]
@@ -385,11 +395,11 @@ class ViewQuery:
 
     # ------------------------------------------------------------------
 
-    def _filtered(self, judge: Judge | None, progress: Progress) -> list[RowFile]:
-        condition = self.filter
-        plan = None if judge is None else narrowed(condition, judge)
-        candidates = self._rows.find(Every(()) if plan is None else plan.possible, progress)
-        rest = condition if plan is None else plan.rest
+    def _filtered(self, progress: Progress, *, by_index: bool) -> list[RowFile]:
+        possible, rest = (
+            narrowed(self.filter, self.shared, self._rows, progress) if by_index else (Every(()), self.filter)
+        )
+        candidates = self._rows.find(possible, progress)
         self.host.list_files(candidates)
         if rest is None:
             return candidates
@@ -412,14 +422,12 @@ class ViewQuery:
 
         A checkbox without a value counts as not checked.
         """
-        compiled = compile_expression(node_of(sorting.property))
         keys: list[tuple[Any, int]] = []
         last: list[int] = []
         unset: list[int] = []
         kinds: set[type] = set()
         with self._kept_for(f"Sorting by {sorting.property!r}") as keep:
-            for place, file in enumerate(_watched(files, progress, "files sorted")):
-                value = self._value(compiled, file.path, SORTING, sorting.property)
+            for place, value in enumerate(self._in_turn(sorting.property, SORTING, files, progress, "files sorted")):
                 if is_last(value):
                     (unset if value is None else last).append(place)
                     continue
@@ -445,10 +453,9 @@ class ViewQuery:
         sorting = self.view.group_by
         if sorting is None:
             return []
-        compiled = compile_expression(node_of(sorting.property))
         groups: dict[str | None, _Members] = {}
-        for file in _watched(files, progress, "files grouped"):
-            value = self._value(compiled, file.path, GROUPING, sorting.property)
+        values = self._in_turn(sorting.property, GROUPING, files, progress, "files grouped")
+        for file, value in zip(files, values, strict=True):
             text = None if is_empty(value) else text_of(value)
             if text not in groups:
                 self.shared.memory.keep(size_of(value) + size_of(text), f"Grouping by {sorting.property!r}")
@@ -462,20 +469,33 @@ class ViewQuery:
         self, column: str, name: str, files: list[RowFile], keep: Callable[[int], None], progress: Progress
     ) -> list[Value]:
         """Return what a summary needs of a column's values."""
-        compiled = compile_expression(node_of(column))
         values: list[Value] = []
-        for file in _watched(files, progress, "values summed up"):
-            value = needed(name, self.base.summaries, self._value(compiled, file.path, SUMMARY, column))
-            keep(size_of(value))
-            values.append(value)
+        for value in self._in_turn(column, SUMMARY, files, progress, "values summed up"):
+            part = needed(name, self.base.summaries, value)
+            keep(size_of(part))
+            values.append(part)
         return values
 
-    def _value(self, compiled: Compiled, path: str, of: str, property_id: str) -> Value:
-        """Return the value of a property for a file. An error is named among the failures: no cell may show it."""
-        value = run(compiled, self.row(path))
-        if isinstance(value, ErrorValue):
-            self.failures.add(of, property_id, value.message, path)
-        return value
+    def _in_turn(
+        self, property_id: str, of: str, files: Sequence[RowFile], progress: Progress, doing: str
+    ) -> Iterable[Value]:
+        """Return the value of a property for each file; it is computed when it is asked for, unless all are known."""
+        known = self._known.get(property_id)
+        if known is not None and len(known) >= len(files):
+            with suppress(KeyError):
+                return [known[file.path] for file in files]
+        return self._computed(property_id, of, files, progress, doing)
+
+    def _computed(
+        self, property_id: str, of: str, files: Sequence[RowFile], progress: Progress, doing: str
+    ) -> Iterator[Value]:
+        """Yield the values. An error is named among the failures: no cell may show it."""
+        compiled = compile_expression(node_of(property_id))
+        for file in _watched(files, progress, doing):
+            value = run(compiled, self.row(file.path))
+            if isinstance(value, ErrorValue):
+                self.failures.add(of, property_id, value.message, file.path)
+            yield value
 
     def _summary(self, column: str, name: str, values: Sequence[Value]) -> Value:
         value = summarize(name, self.base.summaries, values, self.shared)
@@ -509,7 +529,7 @@ def display_name(property_id: str) -> str:
     return f"file {name}" if kind == "file" else name
 
 
-def _watched(files: list[RowFile], progress: Progress, doing: str) -> Iterator[RowFile]:
+def _watched(files: Sequence[RowFile], progress: Progress, doing: str) -> Iterator[RowFile]:
     """Yield the files, and let the caller stop the work or hear how far it is."""
     for number, file in enumerate(files):
         progress.check()

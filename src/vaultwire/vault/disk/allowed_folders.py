@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from vaultwire.vault.disk.file_operations import folder_identity
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, POLICY_DENIED, TOO_LARGE, VaultError
@@ -16,7 +17,7 @@ class AllowedFolders:
     def __init__(self, folders: Sequence[str], vaults: Sequence[str] = ()) -> None:
         """``vaults``: folders in these that count as outside, because some of their files may be hidden."""
         self._roots = [Files(folder, 0) for folder in folders]
-        self._vaults = [found for folder in vaults if (found := _identity(folder))]
+        self._vaults = [found for folder in vaults if (found := folder_identity(folder))]
 
     def read(self, path: str, max_bytes: int) -> bytes:
         """Return the bytes of a file below one of the folders: by its absolute path, or a path below one of them.
@@ -48,7 +49,7 @@ class AllowedFolders:
         """Tell whether the path leads into a vault, however its folders are spelt. Whether the file exists does not matter."""
         folder = os.path.dirname(_real_place(path))
         while self._vaults:
-            if _identity(folder) in self._vaults:
+            if folder_identity(folder) in self._vaults:
                 return True
             if os.path.dirname(folder) == folder:
                 return False
@@ -57,14 +58,6 @@ class AllowedFolders:
 
     def _names(self) -> str:
         return ", ".join(repr(root.root) for root in self._roots)
-
-
-def _identity(folder: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(folder)
-    except OSError:  # not there, so no vault; never equal to one
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _real_place(path: str) -> str:

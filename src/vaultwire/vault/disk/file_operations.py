@@ -367,6 +367,15 @@ def is_open_for_writing(path: str) -> bool:
     return False
 
 
+def folder_identity(folder: str) -> tuple[int, int] | None:
+    """Return what tells this folder from another folder at its path; None if there is no folder."""
+    try:
+        status = os.stat(folder)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def make_private(folder: str) -> None:
     """Make a folder that only its owner may enter, with those above it that are missing. Raises OSError.
 

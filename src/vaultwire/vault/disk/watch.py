@@ -8,17 +8,15 @@ for changes that no system reports (a write through a memory map, another machin
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import stat
 import sys
 import threading
 import time
 from collections.abc import Callable
-from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultwire.vault.disk.file_operations import unreported_file_system
+from vaultwire.vault.disk.file_operations import folder_identity, unreported_file_system
 from vaultwire.vault.disk.paths import IGNORE_FILE
 
 if TYPE_CHECKING:
@@ -177,7 +175,7 @@ class Watch:
         if refused:
             raise Unwatchable(f"it lies on a file system ({refused}) that does not report what other machines change")
         try:
-            self._identity = _identity(self._root)
+            self._identity = folder_identity(self._root)
             if sys.platform == "linux":
                 from vaultwire.vault.disk.inotify import Inotify  # noqa: PLC0415 - knows Linux only
 
@@ -186,7 +184,9 @@ class Watch:
             else:
                 # One folder that may not be read makes this fail as a whole. The library could ignore it, but would then
                 # ignore all folders after it too.
-                self._native = _library()([self._root], False, False, _POLL_MS, True, False)
+                from watchfiles._rust_notify import RustNotify  # noqa: PLC0415 - not used on Linux
+
+                self._native = RustNotify([self._root], False, False, _POLL_MS, True, False)
         except ImportError as error:
             raise Unwatchable("the library watchfiles is not installed, or not for this system") from error
         except (OSError, RuntimeError, TypeError, ValueError) as error:  # limits reached, folders that are not readable
@@ -207,7 +207,7 @@ class Watch:
     def _quiet(self) -> Changes:
         """Return the changes to report when the system reported none."""
         # No system reports the end of a mount, not all report a removed root.
-        if _identity(self._root) != self._identity:
+        if folder_identity(self._root) != self._identity:
             return self._restart()
         return _changes(set(), set(self._due()), settings_changed=False)
 
@@ -285,22 +285,6 @@ class Watch:
         return known[folder]
 
 
-def _library() -> type[RustNotify]:
-    """Return the library's compiled part, without the Python around it. Raises ImportError.
-
-    ``import watchfiles`` also imports anyio: 79 modules, 60 ms and 6.5 MB that are not needed here. This takes 4 ms and 1 MB.
-    The library documents the class as its Rust backend.
-    """
-    package = importlib.util.find_spec("watchfiles")
-    part = package and PathFinder.find_spec("_rust_notify", package.submodule_search_locations)
-    if part is None or part.loader is None:
-        raise ImportError("watchfiles")
-    module = importlib.util.module_from_spec(part)
-    part.loader.exec_module(module)
-    found: type[RustNotify] = module.RustNotify
-    return found
-
-
 def _most_entries() -> int:
     """Return how many entries a batch may have without the risk of lost events."""
     if sys.platform == "win32":
@@ -311,15 +295,6 @@ def _most_entries() -> int:
     except (OSError, ValueError):
         queued = _MAX_QUEUED_DEFAULT
     return queued // _EVENTS_PER_ENTRY
-
-
-def _identity(root: str) -> tuple[int, int] | None:
-    """Return what tells this folder from another folder at its path; None if there is no folder."""
-    try:
-        status = os.stat(root)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _is_watched(folder: str) -> bool:

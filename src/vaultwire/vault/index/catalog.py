@@ -9,6 +9,7 @@ catalog also says what the text index still lacks (``PENDING``), so a process th
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sqlite3
@@ -132,6 +133,9 @@ INDEXES = {
 # ``written`` is NULL where the texts of a property are those of its value. Else it has them as JSON, for each name in the note
 # that differs from this one only in case: whether it has no value, whether that is empty, and the texts, as in ``1.20``.
 
+FIRST_INLINE_FIELD = 1_000_000
+"""The ``place`` of properties from which on they are inline fields; a note has less characters of properties."""
+
 # ``tag_counts``, ``property_counts`` and ``counts`` (links, open and done tasks) count what notes have that are not excluded.
 # To count it in 100,000 notes takes 0.2 s. An ``example`` is a value that some note has or had. ``open_tasks`` and
 # ``done_tasks`` have the lines of a note's tasks, with commas: a list of 180,000 tasks is made of them in 45 ms, of the
@@ -192,99 +196,70 @@ class FileRow(NamedTuple):
 
     id: int
     stat: NoteStat
-    is_note: bool
     is_excluded: bool
     state: int
     digest: int
 
 
-# Writes records into the catalog's tables, many at a time: rows are collected, then each table gets one statement.
-#
-# That takes half the time of one statement for each note.
+# Many records are written at a time: rows are collected, then each table gets one statement. That takes half the time of one
+# statement for each note.
 
 
-class CatalogWriter:
-    """Writes one batch of records: ``add`` each of them, then call ``write``."""
+def _write_records(connection: sqlite3.Connection, records: Sequence[Record]) -> list[tuple[str, int, bool]]:
+    """Write records in place of what the catalog has of the same files. The connection is inside a transaction.
 
-    def __init__(self, connection: sqlite3.Connection, records: Sequence[Record]) -> None:
-        """``records`` are those to be added; the connection is inside a transaction."""
-        self._connection = connection
-        paths = json.dumps([record.stat.path for record in records])
-        self._ids: dict[str, tuple[int, bool]] = {
-            path: (note_id, is_excluded)
-            for path, note_id, is_excluded in connection.execute(
-                f"SELECT path, id, is_excluded FROM files WHERE path {IN_LIST}", (paths,)
-            )
-        }
-        (last,) = connection.execute(
-            "SELECT max(ifnull((SELECT max(id) FROM files), 0), ifnull((SELECT max(id) FROM gone), 0),"
-            " ifnull((SELECT value FROM meta WHERE name = 'last_id'), 0))"
-        ).fetchone()
-        self.first_new = self._next = last + 1
-        self.changed: list[tuple[str, int, bool]] = []
-        """Path and id of each file, with whether it has come or is excluded in another way than before."""
-        self._files: list[tuple[Any, ...]] = []
-        self._known: dict[int, bool] = {}
-        self._visible: list[int] = []
-        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in FACTS}
-
-    def add(self, record: Record) -> int:
-        """Collect the rows of a file and return its id."""
-        stat = record.stat
-        known = self._ids.get(stat.path)
-        if known is not None:
-            note_id, is_excluded = known
-            self._known[note_id] = bool(is_excluded)
-        else:
-            note_id, self._next = self._next, self._next + 1
-        self.changed.append((stat.path, note_id, known is None or is_excluded != record.is_excluded))
-        if not record.is_excluded:
-            self._visible.append(note_id)
-        folder, _, name = stat.path.rpartition("/")
-        self._files.append(
-            (
-                note_id,
-                folder,
-                stat.path,
-                fold(name),
-                stat.size,
-                stat.modified_ns,
-                stat.stamp,
-                record.is_note,
-                record.is_excluded,
-                record.state,
-                record.digest,
-                record.is_racy,
-                record.problem,
-                record.suspect,
-                record.has_queries,
-                *_task_lines(record),
-            )
+    Return path and id of each file, with whether it has come or is excluded in another way than before.
+    """
+    paths = json.dumps([record.stat.path for record in records])
+    known = {
+        path: (note_id, bool(is_excluded))
+        for path, note_id, is_excluded in connection.execute(
+            f"SELECT path, id, is_excluded FROM files WHERE path {IN_LIST}", (paths,)
         )
+    }
+    (last,) = connection.execute(
+        "SELECT max(ifnull((SELECT max(id) FROM files), 0), ifnull((SELECT max(id) FROM gone), 0),"
+        " ifnull((SELECT value FROM meta WHERE name = 'last_id'), 0))"
+    ).fetchone()
+    new_ids = itertools.count(last + 1)
+    changed: list[tuple[str, int, bool]] = []
+    visible: list[int] = []
+    files: list[tuple[Any, ...]] = []
+    rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in FACTS}
+    for record in records:
+        stat = record.stat
+        note_id, was_excluded = known.get(stat.path) or (next(new_ids), None)
+        changed.append((stat.path, note_id, was_excluded != record.is_excluded))
+        if not record.is_excluded:
+            visible.append(note_id)
+        folder, _, name = stat.path.rpartition("/")
+        # In the order of the columns, which is that of a stat's and a record's fields.
+        place = note_id, folder, stat.path, fold(name), *stat[1:]
+        files.append((*place, *record[1:7], record.suspect, record.has_queries, *_task_lines(record)))
         for table, facts in zip(FACTS, record.facts or (), strict=False):
             if facts and not (record.is_excluded and table == "tagged"):
-                self._rows[table] += [(note_id, *fact) for fact in facts]
-        return note_id
+                rows[table] += [(note_id, *fact) for fact in facts]
+    remove_facts(connection, dict(known.values()))
+    _insert_facts(connection, rows)
+    _count_facts(connection, visible, 1)
+    connection.executemany(
+        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+        " size = excluded.size, modified = excluded.modified, stamp = excluded.stamp, is_note = excluded.is_note,"
+        " is_excluded = excluded.is_excluded, state = excluded.state, digest = excluded.digest, is_racy = excluded.is_racy,"
+        " problem = excluded.problem, suspect = excluded.suspect, has_queries = excluded.has_queries,"
+        " open_tasks = excluded.open_tasks, done_tasks = excluded.done_tasks",
+        files,
+    )
+    return changed
 
-    def write(self) -> None:
-        """Write all collected rows in place of what the catalog has of the same files."""
-        remove_facts(self._connection, self._known)
-        _count_tags(self._connection, Counter(tag for _, tag, _ in self._rows["tagged"]), 1)
-        execute = self._connection.executemany
-        for table, rows in self._rows.items():
-            if rows:
-                marks = ", ".join("?" * len(rows[0]))
-                columns = "(note, tag, spelling)" if table == "tagged" else ""
-                execute(f"INSERT OR REPLACE INTO {table} {columns} VALUES ({marks})", rows)
-        _count_facts(self._connection, self._visible, 1)
-        execute(
-            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
-            " size = excluded.size, modified = excluded.modified, stamp = excluded.stamp, is_note = excluded.is_note,"
-            " is_excluded = excluded.is_excluded, state = excluded.state, digest = excluded.digest, is_racy = excluded.is_racy,"
-            " problem = excluded.problem, suspect = excluded.suspect, has_queries = excluded.has_queries,"
-            " open_tasks = excluded.open_tasks, done_tasks = excluded.done_tasks",
-            self._files,
-        )
+
+def _insert_facts(connection: sqlite3.Connection, rows: dict[str, list[tuple[Any, ...]]]) -> None:
+    _count_tags(connection, Counter(tag for _, tag, _ in rows["tagged"]), 1)
+    for table, table_rows in rows.items():
+        if table_rows:
+            marks = ", ".join("?" * len(table_rows[0]))
+            columns = "(note, tag, spelling)" if table == "tagged" else ""
+            connection.executemany(f"INSERT OR REPLACE INTO {table} {columns} VALUES ({marks})", table_rows)
 
 
 def _task_lines(record: Record) -> list[str | None]:
@@ -471,12 +446,11 @@ class Catalog:
 
     def _file_rows(self, condition: str, values: Sequence[Any] = ()) -> list[FileRow]:
         rows = self.rows(
-            f"SELECT id, path, size, modified, stamp, is_note, is_excluded, state, digest FROM files WHERE {condition}",
-            values,
+            f"SELECT id, path, size, modified, stamp, is_excluded, state, digest FROM files WHERE {condition}", values
         )
         return [
-            FileRow(note_id, NoteStat(*stat), bool(is_note), bool(is_excluded), state, digest)
-            for note_id, *stat, is_note, is_excluded, state, digest in rows
+            FileRow(note_id, NoteStat(*stat), bool(is_excluded), state, digest)
+            for note_id, *stat, is_excluded, state, digest in rows
         ]
 
     def not_indexed_ids(self) -> list[int]:
@@ -514,18 +488,10 @@ class Catalog:
 
     # ------------------------------------------------------------------ changing
 
-    def store(self, records: Iterable[Record]) -> tuple[list[int], int]:
-        """Replace what is known of these files.
-
-        Return their ids, and the first id of a new file: it and all greater ids are new.
-        """
+    def store(self, records: Iterable[Record]) -> None:
+        """Replace what is known of these files."""
         with self.writing() as connection:
-            batch = list(records)
-            writer = CatalogWriter(connection, batch)
-            ids = [writer.add(record) for record in batch]
-            writer.write()
-            self._note_changes(connection, writer.changed)
-        return ids, writer.first_new
+            self._note_changes(connection, _write_records(connection, list(records)))
 
     @contextmanager
     def without_sql_indexes(self) -> Iterator[None]:
@@ -646,16 +612,12 @@ class Catalog:
                 [(row.id, *row.stat[1:], row.is_excluded, row.digest) for row in rows],
             )
             connection.executemany("DELETE FROM gone WHERE id = ?", [(note_id,) for note_id in gone])
-            self._keep_last_id(connection, gone)
+            # No later file may get the greatest of these ids: the pages of a search name notes by ids.
+            connection.execute(
+                "INSERT INTO meta VALUES ('last_id', ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
+                (max(gone, default=0),),
+            )
             return self._count_up(connection, "commits")
-
-    def _keep_last_id(self, connection: sqlite3.Connection, gone: Collection[int]) -> None:
-        """Remember the greatest of these ids, so that no later file gets it: the pages of a search name notes by ids."""
-        greatest = max(gone, default=0)
-        connection.execute(
-            "INSERT INTO meta VALUES ('last_id', ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
-            (greatest,),
-        )
 
     def add_words(self, words: Iterable[str], *, of_paths: bool) -> None:
         """Add words to the vocabulary. Some may be there already."""

@@ -17,8 +17,8 @@ from vaultwire.vault.index.catalog import Catalog
 from vaultwire.vault.index.catalog_queries import NoteNames
 from vaultwire.vault.index.freshness import Freshness, OnChange, Patience
 from vaultwire.vault.index.index_folder import IndexFolder, IndexParts
-from vaultwire.vault.index.link_graph import GraphKeeper, LinkGraph
-from vaultwire.vault.index.rows import Remembered, Rows
+from vaultwire.vault.index.link_graph import LinkGraph, latest_graph
+from vaultwire.vault.index.rows import Rows, new_memory, remembered
 from vaultwire.vault.index.searching import Lacks, Page, Place, Searches
 from vaultwire.vault.index.summaries import FolderFiles, Misfits, SharedWords, Suspects
 from vaultwire.vault.index.updater import IndexUpdater
@@ -62,22 +62,19 @@ class Index:
         self._files = files
         self._folder = folder
         self._fresh = Freshness(files, folder, excludes, self._open)
+        self._ask = self._fresh.ask
 
     def _open(self, parts: IndexParts, updater: IndexUpdater) -> None:
         """Begin with an index that was opened: nothing that was remembered of another one holds."""
         self._searches = Searches(self._files, parts, updater)
-        self._remembered, self._names, self._graph = Remembered(), NoteNames(), GraphKeeper()
-
-    def _ask(
-        self, question: Callable[[Catalog], _Answer], progress: Progress, *, check: bool = True, text: bool = False
-    ) -> _Answer:
-        return self._fresh.ask(question, progress, check=check, text=text)
+        self._memory, self._names = new_memory(), NoteNames()
+        self._graph: tuple[int, LinkGraph] | None = None
 
     def _remember(self, query: Callable[..., _Answer], progress: Progress, *arguments: Any) -> _Answer:
         """Return the answer of a query, which is worth remembering."""
         question = (query, *arguments)
         return self._ask(
-            lambda catalog: self._remembered.get(question, catalog, lambda: query(catalog, *arguments)), progress
+            lambda catalog: remembered(self._memory, question, catalog, lambda: query(catalog, *arguments)), progress
         )
 
     def _list(
@@ -259,15 +256,21 @@ class Index:
 
     def link_graph(self, progress: Progress) -> LinkGraph:
         """Return the graph of all links; the same object as long as nothing changes."""
-        return self._ask(lambda catalog: self._graph.get(catalog, progress), progress)
 
-    def rows(self, progress: Progress) -> Rows:
+        def answer(catalog: Catalog) -> LinkGraph:
+            self._graph = latest = latest_graph(catalog, self._graph, progress)
+            return latest[1]
+
+        return self._ask(answer, progress)
+
+    def rows(self, progress: Progress, *, has_inline_fields: bool = True) -> Rows:
         """Bring the index up to date, and return what answers the questions of one query of a base.
 
-        Where no watch reports changes, each of its hundreds of questions would look at all files of the vault.
+        Where no watch reports changes, each of its hundreds of questions would look at all files of the vault. Without
+        ``has_inline_fields``, properties are those of the frontmatter alone.
         """
         self._ask(lambda _: None, progress)
-        return Rows(partial(self._ask, check=False), self._remembered)
+        return Rows(partial(self._ask, check=False), self._memory, has_inline_fields=has_inline_fields)
 
     # ------------------------------------------------------------------ about many notes at once
 
@@ -288,7 +291,7 @@ class Index:
 
     def stats_of_notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
         """Return every note, in path order. They take 250 bytes each in memory."""
-        return self._ask(lambda catalog: summaries.stats_of_notes(catalog, folder), progress)
+        return self._ask(lambda catalog: catalog_queries.stats_of_notes(catalog, folder), progress)
 
     def searched(self, progress: Progress) -> Collection[VaultPath]:
         """Return the paths of the notes that searches look into."""

@@ -385,24 +385,14 @@ def _links(catalog: Catalog, ids: list[int], progress: Progress) -> Iterator[tup
         )
 
 
-class GraphKeeper:
-    """Keeps the latest graph, and changes it as the catalog changes. Safe to use from several threads."""
-
-    def __init__(self) -> None:
-        self._latest: tuple[int, LinkGraph] | None = None
-
-    def get(self, catalog: Catalog, progress: Progress) -> LinkGraph:
-        """Return the graph of the catalog as it is now; the same object as long as nothing has changed."""
-        changes = catalog.changes()  # read first: the next call sees a change that comes in between
-        latest = self._latest
-        if latest is not None and latest[0] == changes:
-            return latest[1]
-        changed = None if latest is None else catalog.changed_since(latest[0])
-        graph = None if latest is None or changed is None else _changed_graph(catalog, latest[1], changed, progress)
-        if graph is None:
-            graph = build_graph(catalog, progress)
-        self._latest = (changes, graph)
-        return graph
+def latest_graph(catalog: Catalog, latest: tuple[int, LinkGraph] | None, progress: Progress) -> tuple[int, LinkGraph]:
+    """Return the graph of the catalog as it is now, with the catalog's count of changes; ``latest`` if nothing has changed."""
+    changes = catalog.changes()  # read first: the next call sees a change that comes in between
+    if latest is not None and latest[0] == changes:
+        return latest
+    changed = None if latest is None else catalog.changed_since(latest[0])
+    graph = None if latest is None or changed is None else _changed_graph(catalog, latest[1], changed, progress)
+    return changes, graph or build_graph(catalog, progress)
 
 
 def _changed_graph(

@@ -6,14 +6,14 @@ No answer has files that the vault's own rules exclude.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.caller import RememberedFacts
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.index.catalog import IN_LIST, Catalog
+from vaultwire.vault.index.catalog import FIRST_INLINE_FIELD, IN_LIST, Catalog
 from vaultwire.vault.index.catalog_queries import below, from_stored, incoming, tags_of, targets
 from vaultwire.vault.links.link_resolver import LinkResolver, link_name, link_names_to, linkpath_of
 from vaultwire.vault.listed import size_of
@@ -155,8 +155,6 @@ ResolveLink: TypeAlias = Callable[[VaultPath, str], VaultPath | None]
 
 # Queries of the catalog for bases: SQL for conditions on files, and facts of many files at once.
 
-# Answers that are true until the catalog changes: the last few of them are remembered, and lists are read by pages.
-
 _Answer = TypeVar("_Answer")
 
 # A model asks a few questions again and again. All that is remembered takes so much memory at most, except the latest answer.
@@ -164,33 +162,21 @@ _MOST_BYTES = 16_000_000
 _MOST = 64
 
 
-class Remembered:
-    """What one index remembers of its catalog. Safe to use from several threads: two may make the same answer at once."""
+def new_memory() -> RememberedFacts:
+    """Return what remembers answers that are true until the catalog changes: lists are read by pages."""
+    return RememberedFacts(_MOST_BYTES, _MOST)
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        # With the catalog that each is of: a call in which the index is rebuilt goes on with another one. The least recently
-        # used first.
-        self._answers: dict[Hashable, tuple[Catalog, tuple[int, int], Any, int]] = {}
 
-    def get(self, question: Hashable, catalog: Catalog, make: Callable[[], _Answer]) -> _Answer:
-        """Return what ``make`` gives, made again only after the catalog has changed."""
-        version = catalog.version()  # read first: the next call sees a change that comes in between
-        with self._lock:
-            known = self._answers.pop(question, None)
-            if known is not None and known[0] is catalog and known[1] == version:
-                self._answers[question] = known
-                answer: _Answer = known[2]
-                return answer
+def remembered(memory: RememberedFacts, question: Hashable, catalog: Catalog, make: Callable[[], _Answer]) -> _Answer:
+    """Return what ``make`` gives, made again only after the catalog has changed. Two threads may make the same at once."""
+    # With the catalog itself: a call in which the index is rebuilt goes on with another one. Its version is read first: the
+    # next call sees a change that comes in between.
+    state = catalog, catalog.version()
+    answer: _Answer | None = memory.get(question, state)
+    if answer is None:
         answer = make()
-        with self._lock:
-            self._answers[question] = (catalog, version, answer, size_of(answer))
-            size = sum(each[3] for each in self._answers.values())
-            for oldest in list(self._answers)[:-1]:
-                if size <= _MOST_BYTES and len(self._answers) <= _MOST:
-                    break
-                size -= self._answers.pop(oldest)[3]
-        return answer
+        memory.keep(question, state, answer, size_of(answer))
+    return answer
 
 
 # The parts of a resolver of all links in memory: about so many bytes for each file.
@@ -212,9 +198,11 @@ class Rows:
     Facts are by the file's number; files that have none are not in an answer.
     """
 
-    def __init__(self, ask: Ask, remembered: Remembered) -> None:
+    def __init__(self, ask: Ask, memory: RememberedFacts, *, has_inline_fields: bool = True) -> None:
+        """``has_inline_fields``: those that the index has are among the properties of a note."""
         self._ask = ask
-        self._remembered = remembered
+        self._memory = memory
+        self._end = 2 * FIRST_INLINE_FIELD if has_inline_fields else FIRST_INLINE_FIELD
 
     def version(self, progress: Progress) -> Hashable:
         """Return a value that differs once anything has changed that an answer depends on."""
@@ -237,7 +225,9 @@ class Rows:
         select = "SELECT DISTINCT value FROM properties WHERE name = ? LIMIT ?"
 
         def answer(catalog: Catalog) -> list[tuple[str]]:
-            return self._remembered.get(("values", key, most), catalog, lambda: catalog.rows(select, [key, most + 1]))
+            return remembered(
+                self._memory, ("values", key, most), catalog, lambda: catalog.rows(select, [key, most + 1])
+            )
 
         rows = self._ask(answer, progress)
         return None if len(rows) > most else {stored: from_stored(stored) for (stored,) in rows}
@@ -250,17 +240,21 @@ class Rows:
         key = fold(name)
         if ids is None:
             return self._ask(
-                lambda catalog: self._remembered.get(("column", key), catalog, lambda: _Column(catalog, key)), progress
+                lambda catalog: remembered(
+                    self._memory, ("column", key, self._end), catalog, lambda: _Column(catalog, key, self._end)
+                ),
+                progress,
             ).values
-        select = f"SELECT note, value FROM properties WHERE name = ? AND note {IN_LIST}"
-        rows = self._ask(lambda catalog: catalog.rows(select, [key, json.dumps([*ids])]), progress)
+        select = f"SELECT note, value FROM properties WHERE name = ? AND place < ? AND note {IN_LIST}"
+        rows = self._ask(lambda catalog: catalog.rows(select, [key, self._end, json.dumps([*ids])]), progress)
         return {note: from_stored(stored) for note, stored in rows}
 
     def properties(self, ids: Collection[int], progress: Progress) -> dict[int, dict[str, PropertyValue]]:
         """Return all properties of these notes, in their order, with names as written."""
-        select = f"SELECT note, spelling, value FROM properties WHERE note {IN_LIST} ORDER BY note, place"
+        select = f"SELECT note, spelling, value FROM properties WHERE place < ? AND note {IN_LIST} ORDER BY note, place"
+        asked = [self._end, json.dumps([*ids])]
         properties: dict[int, dict[str, PropertyValue]] = {}
-        for note, name, stored in self._ask(lambda catalog: catalog.rows(select, [json.dumps([*ids])]), progress):
+        for note, name, stored in self._ask(lambda catalog: catalog.rows(select, asked), progress):
             properties.setdefault(note, {})[name] = from_stored(stored)
         return properties
 
@@ -289,15 +283,15 @@ class Rows:
     def resolver(self, progress: Progress) -> ResolveLink:
         """Return what resolves very many links as ``resolve`` does, of the files as they are now."""
         return self._ask(
-            lambda catalog: self._remembered.get("resolver", catalog, lambda: _resolver(catalog)), progress
+            lambda catalog: remembered(self._memory, "resolver", catalog, lambda: _resolver(catalog)), progress
         ).resolve
 
 
 class _Column:
     """The values of one property in all notes."""
 
-    def __init__(self, catalog: Catalog, name: str) -> None:
-        rows = catalog.rows("SELECT note, value FROM properties WHERE name = ?", [name])
+    def __init__(self, catalog: Catalog, name: str, end: int) -> None:
+        rows = catalog.rows("SELECT note, value FROM properties WHERE name = ? AND place < ?", [name, end])
         self.values = {note: from_stored(stored) for note, stored in rows}
         self.size = 1 + sum(_BYTES_PER_VALUE + 2 * len(stored) for _, stored in rows)
 

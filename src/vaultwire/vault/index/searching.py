@@ -215,24 +215,7 @@ class Snapshot(NamedTuple):
             version, commits, [row for row in rows if not row.is_excluded], left_out, {}, {}, so_far, lacks.has_changes
         )
 
-    @classmethod
-    def latest(cls, before: Snapshot | None, parts: IndexParts, committed: int | None, lacks: Lacks) -> Snapshot:
-        """Return the snapshot of now, and load the text index's commits after reading what it lacks.
-
-        In this order: a note that is committed in between is read from its file, in the other order it would be lost.
-        ``committed``: the last commit that this process made itself.
-        """
-        version = parts.catalog.version()
-        if before is not None and before._holds(parts.catalog, version, lacks):  # noqa: SLF001 - our own
-            return before
-        latest = cls.of(parts.catalog, version, lacks)
-        if before is None or before.commits != latest.commits:
-            if latest.commits != committed:
-                parts.text.refresh()
-            parts.words.refresh()
-        return latest
-
-    def _holds(self, catalog: Catalog, version: tuple[int, int], lacks: Lacks) -> bool:
+    def holds(self, catalog: Catalog, version: tuple[int, int], lacks: Lacks) -> bool:
         """Tell whether a search may still be answered from this snapshot."""
         if self.lacks_changes != lacks.has_changes:
             return False
@@ -243,19 +226,6 @@ class Snapshot(NamedTuple):
         return (
             lacks.may_be_first_build and catalog_queries.has_some(catalog) and self.commits == catalog.meta("commits")
         )
-
-    def search(
-        self, files: Files, parts: IndexParts, query: Query, folder: VaultPath | None, progress: Progress
-    ) -> SearchResults:
-        """Return the results of a query in this state."""
-        results = self.results.get((query, folder))
-        if results is None:
-            results = SearchResults(files, parts, query, folder, self, progress)
-            if len(self.results) >= _CACHED_SEARCHES:
-                oldest, *_ = self.results  # unpacked at once: other threads add searches, too
-                self.results.pop(oldest, None)
-            self.results[query, folder] = results
-        return results
 
 
 class Place(NamedTuple):
@@ -297,17 +267,15 @@ class Searches:
 
         Raises VaultError (CURSOR_EXPIRED) if they are not of this index.
         """
-        parts = self._parts
-        if kept is not None and not (isinstance(kept, SearchResults) and kept.parts is parts):
+        if kept is not None and not (isinstance(kept, SearchResults) and kept.parts is self._parts):
             raise expired()
         snapshot = self._latest(lacks)
-        results = kept or snapshot.search(self._files, parts, query, folder, progress)
+        results = kept or self._results(snapshot, query, folder, progress)
         return results.page(page, progress, snapshot.version)
 
     def explain(self, query: Query, folder: VaultPath | None, path: VaultPath, progress: Progress) -> Place | None:
         """Return the place of a note among the results in the state of the last search, None if it is none of them."""
-        snapshot = self._latest(None)
-        return snapshot.search(self._files, self._parts, query, folder, progress).explain(path, progress)
+        return self._results(self._latest(None), query, folder, progress).explain(path, progress)
 
     def newest_text(self) -> TextIndex:
         """Return the text index as of now."""
@@ -315,9 +283,34 @@ class Searches:
         return self._parts.text
 
     def _latest(self, lacks: Lacks | None) -> Snapshot:
+        """Return the snapshot of now, and load the text index's commits after reading what it lacks.
+
+        In this order: a note that is committed in between is read from its file, in the other order it would be lost.
+        """
         lacks = self._lacks = self._lacks if lacks is None else lacks
-        self._snapshot = Snapshot.latest(self._snapshot, self._parts, self._updater.committed, lacks)
-        return self._snapshot
+        before, parts = self._snapshot, self._parts
+        version = parts.catalog.version()
+        if before is not None and before.holds(parts.catalog, version, lacks):
+            return before
+        latest = Snapshot.of(parts.catalog, version, lacks)
+        if before is None or before.commits != latest.commits:
+            if latest.commits != self._updater.committed:  # else this process has made it, and has it loaded
+                parts.text.refresh()
+            parts.words.refresh()
+        self._snapshot = latest
+        return latest
+
+    def _results(self, snapshot: Snapshot, query: Query, folder: VaultPath | None, progress: Progress) -> SearchResults:
+        """Return the results of a query in the state of a snapshot."""
+        cached = snapshot.results
+        results = cached.get((query, folder))
+        if results is None:
+            results = SearchResults(self._files, self._parts, query, folder, snapshot, progress)
+            if len(cached) >= _CACHED_SEARCHES:
+                oldest, *_ = cached  # unpacked at once: other threads add searches, too
+                cached.pop(oldest, None)
+            cached[query, folder] = results
+        return results
 
 
 class _Ranked:
@@ -352,7 +345,7 @@ class SearchResults:
         """``snapshot``: the state of the index."""
         self.parts = parts
         self._files = files
-        self._matcher = Matcher(query)
+        self._matcher = Matcher(query, has_inline_fields=files.has_inline_fields)
         self._version = snapshot.version
         counts = snapshot.counts.get(folder)
         if counts is None:

@@ -16,7 +16,7 @@ from copy import copy
 from functools import partial
 from itertools import product
 from math import inf
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakSet
 
 from tantivy import (
@@ -275,14 +275,19 @@ _TRIM_BYTES = 4 << 20
 _ARENAS = 2
 
 
-def limit_kept_memory() -> None:
-    """Have freed memory go back to the system."""
+def _glibc() -> Any:
+    """Return the C library, if it is glibc: others may give these numbers another meaning."""
     if sys.platform != "linux":
-        return
+        return None
     import ctypes  # noqa: PLC0415 - loaded only where watching for changes needs it anyway
 
     library = ctypes.CDLL(None)
-    if hasattr(library, "gnu_get_libc_version"):  # other libraries may give these numbers another meaning
+    return library if hasattr(library, "gnu_get_libc_version") else None
+
+
+def limit_kept_memory() -> None:
+    """Have freed memory go back to the system."""
+    if (library := _glibc()) is not None:
         library.mallopt(_M_TRIM_THRESHOLD, _TRIM_BYTES)
         library.mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
         library.mallopt(_M_ARENA_MAX, _ARENAS)
@@ -290,12 +295,7 @@ def limit_kept_memory() -> None:
 
 def give_back_memory() -> None:
     """Give all free memory back to the system. Blocks below the limit above would stay: 30 MB after a large build."""
-    if sys.platform != "linux":
-        return
-    import ctypes  # noqa: PLC0415 - as above
-
-    library = ctypes.CDLL(None)
-    if hasattr(library, "malloc_trim"):
+    if (library := _glibc()) is not None:
         library.malloc_trim(0)
 
 
@@ -349,26 +349,20 @@ class Ranking:
     """All notes that a plan finds at one state of the text index, best first."""
 
     def __init__(
-        self, search: Callable[[int, int], TextHits], explain: Callable[[int], RankedNote | None] = lambda _: None
+        self, page: Callable[[int, int], TextHits], explain: Callable[[int], RankedNote | None] = lambda _: None
     ) -> None:
-        """``search`` returns the notes from an offset on, so many at most; ``explain`` what makes the score of one."""
-        self._search = search
-        self._explain = explain
-
-    def explain(self, note_id: int) -> RankedNote | None:
-        """Return what makes the score of a note; None if that is not known any more, or the plan does not find it."""
-        return self._explain(note_id)
-
-    def page(self, offset: int, limit: int) -> TextHits:
-        """Return the notes from an offset on, so many at most."""
-        return self._search(offset, limit)
+        """``page`` returns the notes from an offset on, so many at most. ``explain`` returns what makes the score of a note,
+        None if that is not known any more, or the plan does not find it.
+        """
+        self.page = page
+        self.explain = explain
 
     def keep_all(self) -> None:
         """Keep all notes in memory, at sixteen bytes a note, and no file open."""
-        hits = self._search(0, sys.maxsize)
+        hits = self.page(0, sys.maxsize)
         ids, scores = array("q", hits.ids), array("d", hits.scores)
-        self._explain = lambda _: None
-        self._search = lambda offset, limit: TextHits(
+        self.explain = lambda _: None
+        self.page = lambda offset, limit: TextHits(
             ids[offset : offset + limit].tolist(), scores[offset : offset + limit].tolist(), hits.total
         )
 

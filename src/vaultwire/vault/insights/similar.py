@@ -18,13 +18,12 @@ from math import log
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, is_note, stem
-from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.link_graph import Direction
 from vaultwire.vault.links.likeness import one_letter_apart
+from vaultwire.vault.search.note_parts import read_searchable
 from vaultwire.vault.search.terms import strip_diacritics
 from vaultwire.vault.value_types import NoteStat, Progress, Related, TagCount, VaultPath, reporting
 
@@ -157,9 +156,8 @@ def same_meaning(
 
 def _runs(files: Files, path: VaultPath) -> list[int]:
     """Return the hashes of all runs of words in a note's text, in their order; none of a short note."""
-    try:
-        text = plain_text(files.read(path).data)
-    except VaultError:  # it is gone by now, or cannot be read
+    text = read_searchable(files, path)
+    if text is None:  # it is gone by now, or cannot be read
         return []
     body = text[parse_frontmatter(text).end :] if text.startswith("---") else text
     words = [*map(zlib.crc32, map(str.encode, _WORD.findall(body.casefold())))]

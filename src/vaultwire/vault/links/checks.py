@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from vaultwire.markdown.canvas import NotACanvasError, file_nodes
 from vaultwire.markdown.link_spans import LinkSpan, link_spans
+from vaultwire.markdown.offsets import line_starts
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Link, ParsedNote
 from vaultwire.markdown.properties import property_type
@@ -42,6 +43,7 @@ from vaultwire.vault.links.faults import (
 from vaultwire.vault.links.likeness import BEGINS, SAME, TYPO, UNLIKE, Names, letters_of, likeness_of
 from vaultwire.vault.links.link_resolver import linkpath_of
 from vaultwire.vault.links.sections import Sections, parse_structure
+from vaultwire.vault.search.note_parts import read_searchable
 from vaultwire.vault.value_types import Progress, VaultPath, asking
 
 _REPORT_EVERY = 200
@@ -168,7 +170,7 @@ class _FileChecker:
         spans = link_spans(text)
         links = [Link(span.linktext, span.display, span.line, span.is_embed, span.is_markdown) for span in spans]
         targets = self._resolve(path, links)
-        starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        starts = line_starts(text)
         for span, target in zip(spans, targets, strict=True):
             self._progress.check()
             fault = self._fault(span.linktext, target, is_embed=span.is_embed)
@@ -205,12 +207,8 @@ class _FileChecker:
     def _sections_of(self, path: VaultPath) -> Sections | None:
         if path not in self._sections:
             self._progress.check()
-            try:
-                text = plain_text(self._files.read(path).data)
-            except VaultError:
-                self._sections[path] = None
-            else:
-                self._sections[path] = Sections(parse_structure(path, text))
+            text = read_searchable(self._files, path)
+            self._sections[path] = None if text is None else Sections(parse_structure(path, text))
         return self._sections[path]
 
     # ------------------------------------------------------------------ canvases

@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from vaultwire.markdown.block_tree import BlockTree
 from vaultwire.markdown.diffs import nearest
+from vaultwire.markdown.edits import clipped
 from vaultwire.markdown.offsets import end_of_reading
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import BlockId, Heading, Span
@@ -116,7 +117,7 @@ class Sections:
         sought = subpath.rpartition("#")[2] if self._suggests else ""
         raise VaultError(
             SECTION_NOT_FOUND,
-            f"{self._note.path} has no section {_shown(subpath)!r}. {_named(self._note.parsed.headings, sought)}",
+            f"{self._note.path} has no section {clipped(subpath, _MAX_SHOWN)!r}. {_named(self._note.parsed.headings, sought)}",
             path=self._note.path,
         )
 
@@ -149,7 +150,9 @@ class Sections:
             [f"^{blocks[at].name}" for at in near],
         )
         raise VaultError(
-            SECTION_NOT_FOUND, f"{self._note.path} has no block '^{_shown(name)}'. {hint}", path=self._note.path
+            SECTION_NOT_FOUND,
+            f"{self._note.path} has no block '^{clipped(name, _MAX_SHOWN)}'. {hint}",
+            path=self._note.path,
         )
 
     def _chain(self, keys: tuple[str, ...]) -> _Found:
@@ -235,7 +238,3 @@ def _hint(what: str, first: list[str], count: int, near: list[str]) -> str:
         return f"{hint}It has {count} {what}."
     more = f" and {count - len(first)} more" if count > len(first) else ""
     return f"{hint}Its {what} are: {', '.join(first)}{more}."
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"

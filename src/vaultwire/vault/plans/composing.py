@@ -7,7 +7,6 @@ block ids.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -28,7 +27,7 @@ from vaultwire.markdown.block_tree import (
 from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.markdown.merging import Where, body_of, joined, new_block_ids, with_block_ids, with_properties
-from vaultwire.markdown.offsets import apply_replacements
+from vaultwire.markdown.offsets import apply_replacements, line_starts
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.patterns import ATX_HEADING, compile_pattern
@@ -219,7 +218,7 @@ def plan_extract(
     whole = parse_structure(path, plain)
     span = _lines_of(whole, plain, part)
     block = _Block.of(whole, plain, part)
-    starts = [0, *(line_end.end() for line_end in re.finditer("\n", text)), len(text)]
+    starts = [*line_starts(text), len(text)]
     first, last = starts[span.first - 1] + len(block.stays if block else ""), starts[span.last]
     part_plain = "\n".join(plain.split("\n")[span.first - 1 : span.last])
     # The part begins after a blank line, so that a rule at its start opens no frontmatter.

@@ -6,8 +6,6 @@ another; if two would change the same characters, none is made. Properties are c
 
 from __future__ import annotations
 
-import itertools
-import re
 import textwrap
 from bisect import bisect_right
 from collections.abc import Callable
@@ -15,7 +13,8 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from vaultwire.markdown.block_tree import BlockTree, delete_block, insert_beside, replace_block, set_apart
 from vaultwire.markdown.diffs import hint_at
-from vaultwire.markdown.edits import Change, replace_spans, to_plain
+from vaultwire.markdown.edits import Change, clipped, replace_spans, to_plain
+from vaultwire.markdown.offsets import FileOffsets, line_starts
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.sections import Sections, line_span, parse_structure
@@ -27,9 +26,8 @@ _TARGETS = ("section", "lines", "text", "property")
 
 # The most places that one edit may change; each costs 200 bytes of memory.
 _MOST_PLACES = 100_000
-# How many places an error lists for the caller to choose from, and how many characters of each line.
-_MAX_PLACES = 20
-_MAX_SHOWN = 80
+MAX_PLACES = 20
+"""How many places an error lists for the caller to choose from."""
 
 
 class Edit(NamedTuple):
@@ -71,6 +69,7 @@ class _Note(NamedTuple):
     structure: Structure
     sections: Sections
     plain: str
+    offsets: FileOffsets
     lines: list[str]
     starts: list[int]  # one more than lines: the last is the text's end
     top: int  # lines of frontmatter
@@ -126,13 +125,14 @@ def apply_edits(
 
 def _read(path: VaultPath, text: str) -> _Note:
     plain = to_plain(text)
-    starts = [0, *(found.end() for found in re.finditer("\n", text))]
+    starts = line_starts(text)
     if not text or starts[-1] < len(text):
         starts.append(len(text))
     end = parse_frontmatter(plain).end
     top = plain.count("\n", 0, end) + (1 if end and plain[end - 1] != "\n" else 0)
     built = parse_structure(path, plain)
-    return _Note(built, Sections(built, suggests=True), plain, plain.split("\n")[: len(starts) - 1], starts, top)
+    lines = plain.split("\n")[: len(starts) - 1]
+    return _Note(built, Sections(built, suggests=True), plain, FileOffsets(text, plain), lines, starts, top)
 
 
 def _check(edit: Edit, *, can_change_properties: bool) -> None:
@@ -191,7 +191,7 @@ def _clash(edits: list[Edit], one: int, other: int, fault: str) -> VaultError:
 def _named(edit: Edit) -> str:
     """Return a short description of an edit."""
     target = next((name for name in _TARGETS if getattr(edit, name)), "")
-    return f"{edit.action} {target} {_shortened(getattr(edit, target))!r}" if target else f"{edit.action} the body"
+    return f"{edit.action} {target} {clipped(getattr(edit, target))!r}" if target else f"{edit.action} the body"
 
 
 def _changes(note: _Note, edit: Edit) -> list[tuple[Change, int]]:
@@ -311,41 +311,40 @@ def _text_changes(note: _Note, edit: Edit) -> list[Change]:
     if not places:
         raise VaultError(
             TEXT_NOT_FOUND,
-            f"{note.structure.path} has no text {_shortened(text)!r}.{hint_at(text, note.lines)}",
+            f"{note.structure.path} has no text {clipped(text)!r}.{hint_at(text, note.lines)}",
             path=note.structure.path,
         )
     if len(places) > _MOST_PLACES:
-        fault = f"text: {_shortened(text)!r} is in more than {_MOST_PLACES:,} places; give a longer one."
+        fault = f"text: {clipped(text)!r} is in more than {_MOST_PLACES:,} places; give a longer one."
         raise VaultError(INVALID_ARGUMENTS, fault, argument="text")
-    starts = [0, *itertools.accumulate(len(line) + 1 for line in note.lines)]
     if not edit.every:
-        lines = [bisect_right(starts, position) for position in places]
+        lines = [note.offsets.line(position) for position in places]
         places = [_chosen(note, edit, places, lines, "texts", lambda line: note.lines[line - 1])]
     changes = []
     for position in places:
-        start, end = (_in_file(note, starts, place) for place in (position, position + len(text)))
+        start, end = (note.offsets.of(place) for place in (position, position + len(text)))
         if edit.action == "append":
             start = end
         elif edit.action == "prepend":
             end = start
-        beside = _beside_lines(note, starts, edit, position, text) if start == end else None
+        beside = _beside_lines(note, edit, position, text) if start == end else None
         changes.append(beside or Change(start, end, edit.content or ""))
     return changes
 
 
-def _beside_lines(note: _Note, starts: list[int], edit: Edit, position: int, text: str) -> Change | None:
+def _beside_lines(note: _Note, edit: Edit, position: int, text: str) -> Change | None:
     """Return the change that adds lines after or before the text at a position; None if that is not all of its lines."""
     start, end = position + len(text) - len(text.lstrip("\n")), position + len(text.rstrip("\n"))
     if start >= end:
         return None
-    first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
+    first, last = note.offsets.line(start) - 1, note.offsets.line(end - 1) - 1
     if "\n".join(note.lines[first : last + 1]).strip() != text.strip():
         return None
     content = to_plain(edit.content or "")
     if edit.action == "append" and content.strip("\n"):  # the line end before it is there already
         content = content.removeprefix("\n")
     if content[:1] not in (" ", "\t"):  # where the text was given without its indentation, so was the content
-        content = textwrap.indent(content, note.plain[starts[first] : start])
+        content = textwrap.indent(content, note.plain[note.plain.rfind("\n", 0, start) + 1 : start])
     after = last + 1 if edit.action == "append" else first
     return _replacement(note, after + 1, after, content)
 
@@ -357,12 +356,6 @@ def _where_added(edit: Edit, changes: list[Change]) -> str:
     places = ((of_lines, "on a line of its own"), (len(changes) - of_lines, f"within the line, right {side} the text"))
     phrases = (where + (f" ({count} times)" if count > 1 else "") for count, where in places if count)
     return f"Added {' and '.join(phrases)}."
-
-
-def _in_file(note: _Note, plain_starts: list[int], position: int) -> int:
-    """Return the position in the file's text of a position in the plain text: the same column of the same line."""
-    line = bisect_right(plain_starts, position) - 1
-    return note.starts[line] + position - plain_starts[line]
 
 
 _Match = TypeVar("_Match")
@@ -378,10 +371,10 @@ def _chosen(
     if 1 <= edit.occurrence <= count:
         return candidates[edit.occurrence - 1]
     places = ", ".join(
-        f"{number}. line {line}: {_shortened(say(line))!r}" for number, line in enumerate(lines[:_MAX_PLACES], 1)
+        f"{number}. line {line}: {clipped(say(line))!r}" for number, line in enumerate(lines[:MAX_PLACES], 1)
     )
-    more = f" and {count - _MAX_PLACES} more" if count > _MAX_PLACES else ""
-    target = _shortened(edit.section or edit.text or "")
+    more = f" and {count - MAX_PLACES} more" if count > MAX_PLACES else ""
+    target = clipped(edit.section or edit.text or "")
     if edit.occurrence:
         raise VaultError(
             INVALID_ARGUMENTS,
@@ -393,13 +386,9 @@ def _chosen(
         f"{note.structure.path} has {count} {what} {target!r}: {places}{more}. Say which with occurrence (1 to {count})"
         f"{', with more of the text around it, or all with every' if edit.text else ', or lines'}.",
         path=note.structure.path,
-        lines=lines[:_MAX_PLACES],
+        lines=lines[:MAX_PLACES],
     )
 
 
 def _line_of(note: _Note, position: int) -> int:
     return min(bisect_right(note.starts, position), len(note.lines))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"

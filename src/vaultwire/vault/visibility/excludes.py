@@ -144,14 +144,9 @@ class GitignoreRules:
 
     def __init__(self, rules: Iterable[GitignoreRule] = ()) -> None:
         self._rules = [*rules][::-1]
-        self._any_path = _any(rule for rule in self._rules if rule.includes and not rule.by_name)
-        self._any_name = _any(rule for rule in self._rules if rule.includes and rule.by_name)
-        self._folders: dict[str, GitignoreRule | None] = {}
-
-    @property
-    def is_empty(self) -> bool:
+        self.is_empty = not any(rule.includes for rule in self._rules)
         """Whether nothing can match."""
-        return not (self._any_path or self._any_name)
+        self._folders: dict[str, GitignoreRule | None] = {}
 
     def matches(self, entry: str) -> bool:
         """Tell whether the rules include the file, or the folder if the entry ends in ``/``."""
@@ -183,13 +178,9 @@ class GitignoreRules:
         return found
 
     def _decide(self, entry: str, name: str) -> GitignoreRule | None:
-        # All rules in one expression: that none matches is found several times as fast as rule by rule.
-        if not (
-            (self._any_name and self._any_name.fullmatch(name)) or (self._any_path and self._any_path.fullmatch(entry))
-        ):
-            return None
-        found = next(rule for rule in self._rules if rule.matches.fullmatch(name if rule.by_name else entry))
-        return found if found.includes else None
+        matching = (rule for rule in self._rules if rule.matches.fullmatch(name if rule.by_name else entry))
+        found = next(matching, None)
+        return found if found is not None and found.includes else None
 
 
 def _has_too_many_stars(line: str) -> bool:
@@ -197,12 +188,6 @@ def _has_too_many_stars(line: str) -> bool:
     parts = line.split("/")
     doubles = parts.count("**")
     return doubles > _MOST_DOUBLE_STARS or any(part.count("*") > _MOST_STARS for part in parts)
-
-
-def _any(rules: Iterable[GitignoreRule]) -> re.Pattern[str] | None:
-    """Return the expression that matches what any of the rules matches; None if there are none."""
-    sources = "|".join(rule.matches.pattern for rule in rules)
-    return re.compile(sources) if sources else None
 
 
 _FILTERS_AT = "userIgnoreFilters in app.json"
