@@ -17,9 +17,9 @@ from vaultwire.app.engine import open_vault
 from vaultwire.config import CACHE_VARIABLE, STATE_VARIABLE, make_config
 from vaultwire.vault.value_types import NO_PROGRESS
 
-_NOTES, _COPIES, _RUNS, _JOINS = 10_000, 200, 15, 50
+_NOTES, _COPIES, _MARKED, _RUNS, _JOINS = 10_000, 200, 20, 15, 50
 _SEED = 20261126
-_TARGETS = {"list 200 copies": 100.0}
+_TARGETS = {"list 200 copies and 20 notes with marks": 100.0}
 _ENDINGS = (
     ".sync-conflict-20260312-112900-C5H6PTH",
     " (Conflicted copy ThinkPad-T14 202603121129)",
@@ -41,14 +41,23 @@ def run(path: Path) -> list[str]:
         try:
             vault.overview.stats(1, NO_PROGRESS)
             assert len(vault.conflicts.copies("", NO_PROGRESS)) == _COPIES
-            listed = [_milliseconds(lambda: vault.conflicts.copies("", NO_PROGRESS)) for _ in range(_RUNS)]
+            assert len(vault.conflicts.marked("", NO_PROGRESS)) == _MARKED
+
+            def list_all() -> None:
+                vault.conflicts.copies("", NO_PROGRESS)
+                vault.conflicts.marked("", NO_PROGRESS)
+
+            listed = [_milliseconds(list_all) for _ in range(_RUNS)]
             joined = [
                 _milliseconds(partial(vault.conflicts.join, name, (), None, NO_PROGRESS, dry_run=True))
                 for name in copies[:_JOINS]
             ]
         finally:
             vault.close()
-    found = {"list 200 copies": statistics.median(listed), "show the join of one": statistics.median(joined)}
+    found = {
+        "list 200 copies and 20 notes with marks": statistics.median(listed),
+        "show the join of one": statistics.median(joined),
+    }
     for name, took in found.items():
         print(f"{name:<44}{took:9.2f} ms   {f'target {_TARGETS[name]:.0f}' if name in _TARGETS else ''}")
     write_result(path, {"environment": facts, "measured": found})
@@ -70,7 +79,8 @@ def _write_vault(root: Path) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
         lines = [f"line {line} {chance.randrange(10**6)}" for line in range(40)]
         text = f"---\ntags: [a, b]\nstatus: open\n---\n# Note {number}\n" + "\n".join(lines) + "\n"
-        (folder / f"Note {number}.md").write_text(text)
+        marks = "<<<<<<< HEAD\none\n=======\nother\n>>>>>>> main\n" if number >= _NOTES - _COPIES - _MARKED else ""
+        (folder / f"Note {number}.md").write_text(text + marks)
         if number < _COPIES:
             name = f"Note {number}{_ENDINGS[number % len(_ENDINGS)]}.md"
             (folder / name).write_text(text + f"added on the other device {number}\n")

@@ -18,6 +18,7 @@ import yaml
 from support.command_line import run_command as run
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire import __version__
+from vaultwire.cli.demo import StdioClient
 from vaultwire.client_setup.clients import CLIENTS
 from vaultwire.vault.changes.change import Author, Write
 from vaultwire.vault.holding.proposals import ROOM_OF_CLIENT
@@ -322,3 +323,14 @@ def test_output_cut_off_by_its_reader_is_no_traceback(vault: Path) -> None:
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait() == 1
+
+
+def test_the_demo_passes_over_what_a_server_says_before_it_answers() -> None:
+    """A vault that changes meanwhile is told of by notifications."""
+    server = (
+        "import json; json.loads(input());"
+        'print(json.dumps({"jsonrpc": "2.0", "method": "notifications/resources/list_changed"}));'
+        'print(json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}))'
+    )
+    with StdioClient([sys.executable, "-c", server]) as client:
+        assert client.request("tools/list", {})[0] == {"tools": []}

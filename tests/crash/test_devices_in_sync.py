@@ -1,7 +1,8 @@
-"""Two devices, each with a server of its own, and a sync program between them: no line that was added is lost.
+"""Two devices, each with a server of its own, and a sync program or Git between them: no line that was added is lost.
 
 The sync program is a stand-in with the rules of a real one: what it names a conflict copy, which version keeps the name, and
-whether the other device gets the copy. It looks at files while calls are on their way, comes late, and servers are killed.
+whether the other device gets the copy. Git merges itself, and leaves its marks in the note. The program looks at files while
+calls are on their way, comes late, and servers are killed. One of the devices keeps edits of a note together.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -19,6 +23,7 @@ import pytest
 from support.killing import open_changes
 from vaultwire.cli.demo import StdioClient
 from vaultwire.vault.changes.change import Write
+from vaultwire.vault.holding.holding import Holding
 
 # 10,000 edits in a soak, over all kinds.
 EDITS = 1_250 if os.environ.get("HYPOTHESIS_PROFILE") == "soak" else 24
@@ -31,12 +36,14 @@ class Kind(NamedTuple):
 
     ``copy``: the name of the copy, of the stem and a number that makes it new. ``copied``: whose version becomes the copy.
     ``is_shared``: whether both devices get it. ``folder``: where the vault lies, as far as that tells the program.
+    ``leaves_marks``: it makes no copy, but merges, with both versions in the note where they differ.
     """
 
     copy: Callable[[str, int], str]
     copied: Literal["first", "second", "either"]
     is_shared: bool = True
     folder: str = "Notes"
+    leaves_marks: bool = False
 
 
 KINDS = {
@@ -51,6 +58,7 @@ KINDS = {
     "OneDrive": Kind(lambda stem, n: f"{stem}-DESKTOP-AB12CD3-{n}", "first"),
     "Resilio Sync": Kind(lambda stem, n: f"{stem}.Conflict{n}", "either"),
     "iCloud": Kind(lambda stem, n: f"{stem} {n + 1}", "either", folder="iCloud Drive/Notes"),
+    "Git": Kind(lambda stem, n: stem, "second", leaves_marks=True),
     "Google Drive": Kind(lambda stem, n: f"{stem} ({n})", "first", folder="Google Drive/Notes"),
 }
 
@@ -86,18 +94,22 @@ class Server(StdioClient):
 class Device:
     """A folder with notes, a person who writes in it, and a server that agents use."""
 
-    def __init__(self, place: Path, kind: Kind) -> None:
+    def __init__(self, place: Path, kind: Kind, quiet_seconds: float) -> None:
+        """``quiet_seconds``: its server writes edits of a note once it was quiet for so long."""
         self.root = place / kind.folder
         self.state = place / "state"
+        self._policy = place / "policy.toml"
         self._places = {"VAULTWIRE_STATE": str(self.state), "VAULTWIRE_CACHE": str(place / "cache")}
         for note in NOTES:
             self.path(note).parent.mkdir(parents=True, exist_ok=True)
             self.path(note).write_text(TEXT.format(note))
+        self._policy.write_text(f"write_quiet_seconds = {quiet_seconds}\n")
         self.server = self._start()
         self.etags: dict[str, str] = {}
 
     def _start(self) -> Server:
-        server = Server([sys.executable, "-m", "vaultwire", "stdio", "--vault", str(self.root)], self._places)
+        options = ["--vault", str(self.root), "--policy", str(self._policy)]
+        server = Server([sys.executable, "-m", "vaultwire", "stdio", *options], self._places)
         server.initialize()
         return server
 
@@ -138,14 +150,11 @@ class Device:
         """Return all texts that the journal has."""
         _, changes = open_changes(self.root, self.state)
         numbers = [change.id for change in changes.latest(limit=100_000)]
-        assert numbers, "there is no journal where it is looked for"
-        contents = [
-            content
-            for detailed in changes.show_all(numbers)
-            for step in detailed.steps
-            if isinstance(step, Write)
-            for content in (step.before, step.after)
-        ]
+        proposals = Holding(changes).proposals
+        steps = [step for detailed in changes.show_all(numbers) for step in detailed.steps]
+        steps += [step for waiting in [*proposals.delayed(), *proposals.all()] for step in waiting.steps]
+        assert steps, "there is no journal where it is looked for"
+        contents = [content for step in steps if isinstance(step, Write) for content in (step.before, step.after)]
         return [content.decode() for content in contents if content is not None]
 
 
@@ -158,7 +167,7 @@ class Sync:
         self._chance = chance
         self._agreed: dict[str, bytes] = {note: TEXT.format(note).encode() for note in NOTES}
         self._only_here: set[str] = set()
-        self.copies: list[str] = []
+        self.copies: list[str] = []  # and notes with marks
 
     def pass_over(self, share: float) -> None:
         """Bring a share of the files together; the others come later."""
@@ -170,6 +179,8 @@ class Sync:
 
     def _bring(self, name: str) -> None:
         one, other = self._devices
+        if self._kind.leaves_marks and b"<<<<<<<" in (other.bytes_of(name) or b""):
+            return  # nobody commits it so
         a, b, agreed = one.bytes_of(name), other.bytes_of(name), self._agreed.get(name)
         if a == b:
             is_done = True
@@ -178,6 +189,9 @@ class Sync:
             is_done = one.put(name, a, b) if a == agreed else other.put(name, b, a)
         elif a is None or b == agreed:
             is_done = other.put(name, b, a) if b == agreed else one.put(name, a, b)
+        elif self._kind.leaves_marks:
+            self._merge(name, a, b, agreed or b"")
+            return
         else:
             self._part(name, a, b)
             return
@@ -187,6 +201,22 @@ class Sync:
                 self._agreed[name] = now
             elif now is None and other.bytes_of(name) is None:
                 self._agreed.pop(name, None)
+
+    def _merge(self, name: str, a: bytes, b: bytes, agreed: bytes) -> None:
+        """Merge on the second device, as ``git pull`` does; where the versions differ, its note gets both with marks."""
+        with tempfile.TemporaryDirectory() as folder:
+            files = [Path(folder) / side for side in ("mine", "base", "theirs")]
+            for file, data in zip(files, (b, agreed, a), strict=True):
+                file.write_bytes(data)
+            style = ["--diff3"] * self._chance.randrange(2)
+            merged = subprocess.run(
+                ["git", "merge-file", "-p", *style, *map(str, files)], capture_output=True, check=False
+            )
+        assert merged.returncode < 128, merged.stderr
+        if self._devices[1].put(name, b, merged.stdout):
+            self._agreed[name] = a  # it is in the merge, which is brought to the first device when it has no marks
+            if merged.returncode:
+                self.copies.append(name)
 
     def _part(self, name: str, a: bytes, b: bytes) -> None:
         """Make a conflict copy of one version, under a name that is free; the other keeps the name on both devices."""
@@ -212,7 +242,7 @@ class Life:
     """What people and agents do on two devices, and the lines that they were told are written."""
 
     def __init__(self, place: Path, kind: Kind, chance: random.Random) -> None:
-        self.devices = (Device(place / "first", kind), Device(place / "second", kind))
+        self.devices = (Device(place / "first", kind, 0), Device(place / "second", kind, 0.2))
         self.sync = Sync(self.devices, kind, chance)
         self._chance = chance
         self.lines: set[str] = set()
@@ -275,6 +305,8 @@ class Life:
 @pytest.mark.timeout(3600 if EDITS > 100 else 120)
 @pytest.mark.parametrize("program", KINDS)
 def test_every_added_line_is_in_the_vault_in_a_copy_or_in_the_journal(tmp_path: Path, program: str) -> None:
+    if program == "Git" and shutil.which("git") is None:
+        pytest.skip("Git is not here")
     seed = random.randrange(2**32)
     chance = random.Random(seed)
     life = Life(tmp_path, KINDS[program], chance)

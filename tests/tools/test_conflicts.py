@@ -195,6 +195,32 @@ def test_marks_that_git_left_are_joined(tmp_path: Path, style: str) -> None:
         assert (tmp_path / "Plan.md").read_text() == "a\nold\nmine\ntheirs\nb\n"
 
 
+def test_marks_are_listed_and_joined_in_notes_canvases_and_bases(tmp_path: Path) -> None:
+    marks = "<<<<<<< HEAD\n{}\n||||||| 1\n{}\n=======\n{}\n>>>>>>> main\n"
+    node = '{{"nodes":[\n\t{{"id":"a","type":"text","text":"{}","x":{},"y":0,"width":1,"height":1}}\n],"edges":[]}}'
+    (tmp_path / "In").mkdir()
+    (tmp_path / "In" / "Plan.md").write_bytes(("one\n" + marks.format("a", "b", "c")).replace("\n", "\r\n").encode())
+    (tmp_path / "Board.canvas").write_text(marks.format(node.format("A", 0), node.format("a", 0), node.format("a", 5)))
+    (tmp_path / "Books.base").write_text(marks.format("filters: a", "{}", "formulas: {x: 1}"))
+    (tmp_path / "Shown.md").write_text("```\n" + marks.format("a", "b", "c") + "```\n")
+    (tmp_path / "Clean.md").write_text("[[Nowhere]]\n")
+    vault = open_vault(tmp_path)
+    answer = call(vault, "resolve_conflicts")
+    marked = {each["path"]: each["lines"] for each in answer.data["marked"]}
+    assert marked == {"Board.canvas": [1], "Books.base": [1], "In/Plan.md": [2]}
+    assert "Git's conflict marks are in 3 files:\nBoard.canvas: line 1\n" in answer.texts[0]
+    assert [each["path"] for each in resolve(vault, folder="In")["marked"]] == ["In/Plan.md"]
+    assert resolve(vault, path="Board.canvas")["changed"]
+    (board,) = json.loads((tmp_path / "Board.canvas").read_text())["nodes"]
+    assert (board["text"], board["x"]) == ("A", 5)
+    assert resolve(vault, path="Books.base")["changed"]
+    assert (tmp_path / "Books.base").read_text().splitlines() == ["filters: a", "formulas:", "  x: 1"]
+    assert not resolve(vault, path="In/Plan.md")["changed"]
+    assert resolve(vault, path="In/Plan.md", choose=["both"])["changed"]
+    assert (tmp_path / "In" / "Plan.md").read_bytes() == b"one\r\na\r\nc\r\n"
+    assert resolve(vault)["marked"] == []
+
+
 def test_files_that_are_no_text_are_chosen_as_a_whole(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"\x89\x00one")
     (tmp_path / "a.Conflict.png").write_bytes(b"\x89\x00two")
@@ -296,6 +322,89 @@ def test_of_devices_that_went_apart_at_any_time_no_addition_is_lost(tmp_path: Pa
         lines = (root / "Plan.md").read_text().split("\n")
         assert {*added, f"other {number}"} <= {*lines}, seed
         assert all(lines.count(line) == 1 for line in added), seed
+
+
+WORDS = ["buy", "milk", "today", "call", "mum", "bread", "water", "the", "garden", "again"]
+
+
+def random_line(chance: random.Random) -> str:
+    """Return a short line of a form that many lines have: half of its words stand in another, too."""
+    text = " ".join(chance.choices(WORDS, k=chance.randrange(2, 5)))
+    return chance.choice(
+        ["{}", "- {}", "- [ ] {}", "- [ ] {} today", "| {} | today | ok |", "walked with {} in the park"]
+    ).format(text)
+
+
+def test_of_lines_that_are_alike_no_addition_is_lost(tmp_path: Path) -> None:
+    """The other device had any earlier version, also one that nobody has on record, and changed lines of its own."""
+    seed = random.randrange(2**32)
+    chance = random.Random(seed)
+    for number in range(40):
+        root = tmp_path / str(number)
+        root.mkdir()
+        base = [random_line(chance) for _ in range(chance.randrange(3, 8))]
+        (root / "Plan.md").write_text("".join(f"{line}\n" for line in base))
+        vault = open_vault(root)
+        removed: set[str] = set()
+        for _ in range(chance.randrange(1, 5)):
+            lines = (root / "Plan.md").read_text().splitlines()
+            place, what = chance.randrange(len(lines)), chance.random()
+            if what < 0.7:
+                lines.insert(place, random_line(chance))
+            else:
+                removed.add(lines.pop(place))
+            text = "".join(f"{line}\n" for line in lines or ["last"])
+            if chance.random() < 0.6:
+                call(vault, "write_note", path="Plan.md", content=text, mode="overwrite")
+            else:  # the person
+                (root / "Plan.md").write_text(text)
+        theirs = list(base)
+        for _ in range(chance.randrange(1, 4)):
+            place, what = chance.randrange(len(theirs)), chance.random()
+            if what < 0.6:
+                theirs.insert(place, random_line(chance))
+            else:
+                removed.add(theirs[place])
+                theirs[place : place + 1] = [random_line(chance)] * (what < 0.8)
+            theirs = theirs or ["last"]
+        mine = (root / "Plan.md").read_text()
+        sides = [mine, "".join(f"{line}\n" for line in theirs)]
+        chance.shuffle(sides)
+        with_copy(root, *sides)
+        added = ({*mine.splitlines()} | {*theirs}) - {*base} - removed
+        assert resolve(vault, path=COPY, choose=["both"])["changed"], f"seed {seed}"
+        assert added <= {*(root / "Plan.md").read_text().splitlines()}, f"seed {seed}, number {number}"
+
+
+@pytest.mark.parametrize(
+    ("line", "now", "is_clear"),
+    [
+        ("- [ ] buy milk today", "- [ ] buy bread today", False),
+        ("- [ ] call mum", "- [x] call mum", True),
+        ("- [ ] call mum", "- [x] call mum \u2705 2026-03-12", True),
+        ("walked in the park", "walked in the wood", False),
+        ("| 12 March | 5 km | fine |", "| 13 March | 5 km | fine |", False),
+        (
+            "The plan of the garden has four beds, and each of them gets water in the morning.",
+            "The plan of the garden has five beds, and each of them gets water in the evening.",
+            True,
+        ),
+    ],
+)
+def test_a_like_line_is_another_unless_that_is_clear(tmp_path: Path, line: str, now: str, *, is_clear: bool) -> None:
+    """The other device may have had a version without the line, and added its own."""
+    (tmp_path / "Plan.md").write_text("# Plan\none\ntwo\nthree\n")
+    vault = open_vault(tmp_path)
+    call(vault, "edit_note", path="Plan.md", edits=[{"action": "append", "content": line}])
+    call(vault, "edit_note", path="Plan.md", edits=[{"action": "prepend", "content": "four"}])
+    (tmp_path / COPY).write_text(f"# Plan\none\ntwo\nthree\n{now}\n")
+    shown = resolve(vault, path=COPY, dry_run=True)
+    if is_clear:
+        assert shown["clashes"] == []
+        assert f"-{line}\n+{now}\n" in shown["diff"]
+    else:
+        resolve(vault, path=COPY, choose=["both"])
+        assert {line, now} <= {*(tmp_path / "Plan.md").read_text().splitlines()}
 
 
 # ---------------------------------------------------------------------- the command

@@ -83,11 +83,14 @@ class StdioClient:
         return self.request("tools/call", {"name": tool, "arguments": arguments})
 
     def _request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        self._send({"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params})
-        line = _pipe(self._process.stdout).readline()
-        if not line:
-            self._fail()
-        answer = json.loads(line)
+        id_ = next(self._ids)
+        self._send({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
+        answer: dict[str, Any] = {}
+        while answer.get("id") != id_:  # notifications may come before the answer
+            line = _pipe(self._process.stdout).readline()
+            if not line:
+                self._fail()
+            answer = json.loads(line)
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error']['message']}")
         result: dict[str, Any] = answer["result"]

@@ -399,14 +399,12 @@ def conflicts(options: argparse.Namespace, calls: Calls) -> int:
         say_answer(options, text, data)
         return DONE
     answers = []
-    for copy in data["copies"]:
-        if not copy["has_original"]:
-            continue
+    for path in [each["path"] for each in [*data["copies"], *data["marked"]] if each.get("has_original", True)]:
         try:
-            answers.append(calls.call("resolve_conflicts", path=copy["path"]))
+            answers.append(calls.call("resolve_conflicts", path=path))
         except FailedCallError as error:
             complain(for_person(str(error)))
-            answers.append((str(error), {"path": copy["path"], "changed": False}))
+            answers.append((str(error), {"path": path, "changed": False}))
     if options.json:
         say_json({"conflicts": [data for _, data in answers]})
     else:

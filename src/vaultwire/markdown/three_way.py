@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown.diffs import Difference, common_ends, differences, lines_of
@@ -67,36 +67,43 @@ class Joined(NamedTuple):
 
 
 def join(
-    base: str | None, mine: str, theirs: str, form: Form = "note", choices: Mapping[int, Choice] | None = None
+    base: str | None,
+    mine: str,
+    theirs: str,
+    form: Form = "note",
+    choices: Mapping[int, Choice] | None = None,
+    *,
+    doubtful: Collection[str] = (),
 ) -> Joined:
     """Return both changes of ``base`` in one text, which begins as ``mine`` where order does not matter otherwise.
 
     Without a base, only what is the same or stands in one of them alone is joined. ``choices`` say what becomes of a clash,
-    by its number. The line ends are those of ``mine``.
+    by its number. The line ends are those of ``mine``. ``doubtful``: lines of the base that may be an addition of one side,
+    without their ends; where the other side has another line instead, that is a clash.
     """
     chosen = dict(choices or {})
-    if theirs in (mine, base):
+    if theirs == mine:
         return Joined(mine, [], chosen)
-    if mine == base:
-        return Joined(theirs, [], chosen)
+    if not doubtful and base in (mine, theirs):
+        return Joined(theirs if mine == base else mine, [], chosen)
     if mine.startswith(_BOM) or theirs.startswith(_BOM):
         texts = [None if each is None else each.removeprefix(_BOM) for each in (base, mine, theirs)]
-        plain = join(texts[0], texts[1] or "", texts[2] or "", form, choices)
+        plain = join(texts[0], texts[1] or "", texts[2] or "", form, choices, doubtful=doubtful)
         return plain._replace(text=_BOM * mine.startswith(_BOM) + plain.text)
     ending = line_end(mine)
     if mine.count("\r\n") in (0, mine.count("\n")):  # else a line that stays keeps its own
         base, theirs = None if base is None else _with_ends(base, ending), _with_ends(theirs, ending)
-    decider = _Decider(chosen)
+    decider = _Decider(chosen, doubtful)
     if form in ("canvas", "base"):
         joined = _join_elements(base, mine, theirs, form, decider)
         if joined is not None:
             return Joined(joined, decider.clashes, chosen)
-        decider = _Decider(chosen)
+        decider = _Decider(chosen, doubtful)
     if form == "note":
         joined = _join_note(base, mine, theirs, decider)
         if joined is not None:
             return Joined(joined, decider.clashes, chosen)
-        decider = _Decider(chosen)
+        decider = _Decider(chosen, doubtful)
     return Joined(_join_texts(base, mine, theirs, decider), decider.clashes, chosen)
 
 
@@ -113,8 +120,9 @@ def _with_ends(text: str, ending: str) -> str:
 class _Decider:
     """Collects the clashes of one join, and knows what was chosen."""
 
-    def __init__(self, choices: Mapping[int, Choice]) -> None:
+    def __init__(self, choices: Mapping[int, Choice], doubtful: Collection[str] = ()) -> None:
         self._choices = choices
+        self.doubtful = doubtful
         self.clashes: list[Clash] = []
 
     def add(self, clash: Clash) -> Choice | None:
@@ -266,10 +274,12 @@ class _Both(NamedTuple):
 def _join_texts(base: str | None, mine: str, theirs: str, decider: _Decider, lines_before: int = 0) -> str:
     """Return texts joined by lines, with both versions of what clashes. A line end at the end is joined for itself."""
     ending = line_end(mine)
-    pieces = _Lines(None if base is None else _ended(base, ending), _ended(mine, ending), _ended(theirs, ending)).pieces
+    lines = _Lines(
+        None if base is None else _ended(base, ending), _ended(mine, ending), _ended(theirs, ending), decider.doubtful
+    )
     text: list[str] = []
     line = lines_before + 1
-    for piece in pieces:
+    for piece in lines.pieces:
         if isinstance(piece, _Both):
             both = piece.mine + piece.theirs
             choice = decider.add(Clash("lines", "", *piece, Span(line, max(line, line + both.count("\n") - 1))))
@@ -294,8 +304,9 @@ def _is_ended(text: str) -> bool:
 class _Lines:
     """Three texts compared by lines. ``pieces`` are the joined text in order: text, and what both changed differently."""
 
-    def __init__(self, base: str | None, mine: str, theirs: str) -> None:
+    def __init__(self, base: str | None, mine: str, theirs: str, doubtful: Collection[str] = ()) -> None:
         self.pieces: list[str | _Both] = []
+        self._doubtful = doubtful
         if base is None:
             self._compare_two(lines_of(mine), lines_of(theirs))
         else:
@@ -320,7 +331,10 @@ class _Lines:
             own = _changed_lines(base, mine, [each for each, is_mine in group if is_mine], start, end)
             other = _changed_lines(base, theirs, [each for each, is_mine in group if not is_mine], start, end)
             self.pieces.append("".join(base[position:start]))
-            if own is None or other is None or own == other:
+            if self._may_be_two(base[start:end], own, other):
+                sides = ["".join(base[start:end] if lines is None else lines) for lines in (own, other)]
+                self.pieces.append(_Both("".join(base[start:end]), *sides))
+            elif own is None or other is None or own == other:
                 self.pieces.append("".join(own if own is not None else other or []))
             elif start == end:
                 self.pieces.append("".join(_both_added(own, other)))
@@ -335,6 +349,13 @@ class _Lines:
                 self.pieces.append(_Both("".join(base[start:end]), "".join(own), "".join(other)))
             position = end
         self.pieces.append("".join(base[position:]))
+
+    def _may_be_two(self, base: list[str], own: list[str] | None, other: list[str] | None) -> bool:
+        """Tell whether a doubtful line stands in one side alone."""
+        return bool(self._doubtful) and any(
+            line.strip() in self._doubtful and (own is None or line in own) is not (other is None or line in other)
+            for line in base
+        )
 
     def _line_by_line(self, base: list[str], mine: list[str], theirs: list[str]) -> None:
         """Add lines that both changed, one for one; lines that clash and follow each other are one clash."""

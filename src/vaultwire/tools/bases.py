@@ -18,6 +18,7 @@ from vaultwire.toolkit.registry import (
     DryRun,
     IfMatch,
     Limit,
+    Merge,
     Name,
     Open,
     OptionalName,
@@ -26,7 +27,7 @@ from vaultwire.toolkit.registry import (
     tool,
 )
 from vaultwire.tools.base_views import fitting, made_rows, markdown_tables, path_row, with_paths
-from vaultwire.tools.changes import ChangedNote, change_texts, to_changed, to_changed_note
+from vaultwire.tools.changes import ChangedNote, change_texts, match_of, to_changed, to_changed_note
 from vaultwire.tools.edit import MadeFile, Values, made_outcome, to_given
 from vaultwire.vault.base_queries.bases import check_understood
 from vaultwire.vault.base_queries.running import BaseResult, BaseSource, Explanation, ResultRow
@@ -347,7 +348,7 @@ def create_note_in_view(
     return made_outcome(made, f"created {made.path}")
 
 
-@tool(title="Edit base", category="bases", listed="named", destructive=True)
+@tool(title="Edit base", category="bases", listed="named", destructive=True, rare=("merge",))
 def edit_base(
     vault: Vault,
     progress: Progress,
@@ -357,6 +358,7 @@ def edit_base(
     set: Parts | None = None,  # noqa: A002 - a model's word for it
     views: Views | None = None,
     if_match: IfMatch = None,
+    merge: Merge = False,
     dry_run: DryRun = False,
 ) -> Outcome[ChangedNote]:
     """Change filters, formulas and views of a base.
@@ -377,8 +379,8 @@ def edit_base(
     """
     if not (set or views):
         raise VaultError(INVALID_ARGUMENTS, "Say what to set in the base, or which views to change.", argument="set")
-    changes, edits = _to_values(set), _to_edits(views or [])
-    revised = vault.revising.edit_base(BaseSource(base, block), changes, edits, if_match, progress, dry_run=dry_run)
+    changes, edits, match = _to_values(set), _to_edits(views or []), match_of(if_match, merge=merge)
+    revised = vault.revising.edit_base(BaseSource(base, block), changes, edits, match, progress, dry_run=dry_run)
     data = to_changed_note(revised.done, revised.path, revised.before)
     where = f"block {block} of {revised.path}" if block else revised.path
     return Outcome(change_texts(revised.done, f"edited {where} (etag {data.get('etag')})", data), data)

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 from vaultwire.markdown import canvas as canvas_text
 from vaultwire.markdown.canvas import CanvasAction, CanvasEdit, NotACanvasError
 from vaultwire.toolkit.phrases import add_facts, counted
-from vaultwire.toolkit.registry import Bounds, DryRun, IfMatch, Name, Outcome, tool
-from vaultwire.tools.changes import ChangedNote, change_texts, to_changed_note
+from vaultwire.toolkit.registry import Bounds, DryRun, IfMatch, Merge, Name, Outcome, tool
+from vaultwire.tools.changes import ChangedNote, change_texts, match_of, to_changed_note
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
@@ -128,7 +128,7 @@ def read_canvas(
     return Outcome(["\n".join([f"({note.path}, {count}, etag {note.etag})", *lines])], data)
 
 
-@tool(title="Edit canvas", category="canvases", destructive=True)
+@tool(title="Edit canvas", category="canvases", destructive=True, rare=("merge",))
 def edit_canvas(
     vault: Vault,
     progress: Progress,
@@ -136,6 +136,7 @@ def edit_canvas(
     path: Name,
     edits: Annotated[list[GivenCanvasEdit], Bounds(1, 500)],
     if_match: IfMatch = None,
+    merge: Merge = False,
     dry_run: DryRun = False,
 ) -> Outcome[EditedCanvas]:
     """Add, change and remove the nodes (cards, files, links, groups) and edges of a canvas. Every other byte stays.
@@ -154,7 +155,9 @@ def edit_canvas(
         if_match: Etag from read_canvas. The canvas is changed only if it still is what was read.
     """
     wanted = [_to_edit(each) for each in edits]
-    revised, added = vault.revising.edit_canvas(path, wanted, if_match, progress, dry_run=dry_run)
+    revised, added = vault.revising.edit_canvas(
+        path, wanted, match_of(if_match, merge=merge), progress, dry_run=dry_run
+    )
     changed = to_changed_note(revised.done, revised.path, revised.before)
     data = cast("EditedCanvas", {**changed, "added": added})  # mypy wants optional fields spelt out
     ids = f", added {', '.join(added)}" if added else ""

@@ -8,8 +8,8 @@ from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, MAX_FILES_TOLD, counted
 from vaultwire.toolkit.registry import Description, Failure, Outcome
 from vaultwire.vault.changes.change import FileChange, Write, diff_of, files_of
 from vaultwire.vault.disk.contents import etag_of
-from vaultwire.vault.editing.workbench import Done
-from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, SECTION_NOT_FOUND, TEXT_NOT_FOUND
+from vaultwire.vault.editing.workbench import Done, Match, Mergeable
+from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, SECTION_NOT_FOUND, TEXT_NOT_FOUND, VaultError
 
 # Characters that a dry run shows: about 5,000 tokens.
 MAX_DIFF_CHARACTERS = 20_000
@@ -106,6 +106,14 @@ def how_to_undo(change: int) -> str:
 
 def _line(file: TouchedFile) -> str:
     return f"  {file['action']} {file['path']}" + (f" → {file['to']}" if "to" in file else "")
+
+
+def match_of(if_match: str | None, *, merge: bool) -> Match:
+    """Return what an edit is based on. Raises VaultError (INVALID_ARGUMENTS) for ``merge`` without an etag."""
+    if merge and if_match is None:
+        message = "merge: it needs if_match, the etag of the note as you read it. Nothing was changed."
+        raise VaultError(INVALID_ARGUMENTS, message, argument="merge")
+    return Mergeable(if_match) if merge and if_match is not None else if_match
 
 
 def cut(diff: str) -> str:

@@ -27,9 +27,16 @@ from vaultwire.toolkit.registry import (
     ToolMaker,
     tool,
 )
-from vaultwire.tools.changes import Changed, ChangedNote, change_texts, how_to_undo, to_changed, to_changed_note
+from vaultwire.tools.changes import (
+    Changed,
+    ChangedNote,
+    change_texts,
+    how_to_undo,
+    match_of,
+    to_changed,
+    to_changed_note,
+)
 from vaultwire.vault.editing.revising import GivenProperty, Revised, ValueKind
-from vaultwire.vault.editing.workbench import Match, Mergeable
 from vaultwire.vault.editing.writing import Embedding, Made
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.plans.creating import NewNote, decode_base64
@@ -113,7 +120,7 @@ def edit_note(
         path,
         [_to_edit(edit, number) for number, edit in enumerate(edits or [], 1)],
         diff,
-        _match(if_match, merge=merge),
+        match_of(if_match, merge=merge),
         progress,
         dry_run=dry_run,
         keeps_frontmatter=not allow_broken,
@@ -170,7 +177,7 @@ def set_properties(
         raise VaultError(INVALID_ARGUMENTS, f"{both}: give value or values, not both.", property=both)
     to_set += to_given(set or {})
     revise = vault.revising.revise_inline_fields if inline else vault.revising.revise_properties
-    revised = revise(paths, to_set, remove or [], _match(if_match, merge=merge), progress, dry_run=dry_run)
+    revised = revise(paths, to_set, remove or [], match_of(if_match, merge=merge), progress, dry_run=dry_run)
     where = revised[0].path if len(revised) == 1 else counted(len(revised), "note")
     what = [f"{counted(len(to_set), 'inline field' if inline else 'property')} of {where} set"] if to_set else []
     what += [f"removed {', '.join(remove)} from {where}"] if remove else []
@@ -191,13 +198,6 @@ def to_given(values: Mapping[str, Any]) -> list[GivenProperty]:
                 property=name,
             )
     return [GivenProperty(name, value, "text") for name, value in values.items()]
-
-
-def _match(if_match: str | None, *, merge: bool) -> Match:
-    if merge and if_match is None:
-        message = "merge: it needs if_match, the etag of the note as you read it. Nothing was changed."
-        raise VaultError(INVALID_ARGUMENTS, message, argument="merge")
-    return Mergeable(if_match) if merge and if_match is not None else if_match
 
 
 def _to_edit(edit: GivenEdit, number: int) -> Edit:
@@ -284,15 +284,11 @@ def create_note(
         if (properties and if_exists == "append") or template:
             message = f"{taken!r} exists. To add to it, give content alone; its properties are set with set_properties."
             raise VaultError(INVALID_ARGUMENTS, message, path=taken) from None
-        made = vault.making.rewrite(
-            taken,
-            text,
-            if_match,
-            progress,
-            appends=if_exists == "append",
-            dry_run=dry_run,
-            keeps_frontmatter=not allow_broken,
+        mode: Literal["append", "overwrite"] = "append" if if_exists == "append" else "overwrite"
+        written = vault.writing.write(
+            taken, text, mode, if_match, progress, dry_run=dry_run, keeps_frontmatter=not allow_broken
         )
+        made = Made(written.path, is_new=False, link="", done=written.done)
         return made_outcome(made, f"{'added to' if if_exists == 'append' else 'wrote'} {made.path}")
     return made_outcome(made, f"created {made.path}")
 
@@ -565,7 +561,7 @@ def write_note(
         path,
         content,
         mode,
-        _match(if_match, merge=merge),
+        match_of(if_match, merge=merge),
         progress,
         dry_run=dry_run,
         keeps_frontmatter=not allow_broken,

@@ -20,7 +20,7 @@ from vaultwire.tools.changes import (
 )
 from vaultwire.vault.changes.change import Change, diff_of, files_of
 from vaultwire.vault.disk.conflict_copies import ConflictCopy
-from vaultwire.vault.editing.conflicts import Conflicting
+from vaultwire.vault.editing.conflicts import Conflicting, MarkedFile
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.holding.proposals import Decision, Proposal
 from vaultwire.vault.holding.words import named
@@ -46,6 +46,13 @@ class ListedCopy(TypedDict):
     device: Annotated[str, "Which device or person; empty if the name does not say"]
 
 
+class ListedMarks(TypedDict):
+    """A file with both versions in its own text, between marks that Git left."""
+
+    path: Annotated[str, "Path in the vault"]
+    lines: Annotated[list[int], "Where each conflict begins, from 1"]
+
+
 class ListedClash(TypedDict):
     """What both versions changed differently."""
 
@@ -62,6 +69,9 @@ class ResolvedConflicts(Changed):
 
     copies: Annotated[NotRequired[list[ListedCopy]], "The first copies, in path order"]
     total: Annotated[NotRequired[int], "How many copies there are"]
+    marked: Annotated[
+        NotRequired[list[ListedMarks]], "The first files with Git's conflict marks; joined by their path, too"
+    ]
     path: Annotated[NotRequired[str], "The file that holds both versions after the join"]
     compared_with: Annotated[
         NotRequired[str], "The earlier version that both are compared with; empty if none is known"
@@ -90,18 +100,17 @@ def resolve_conflicts(
     if_match: Annotated[str | None, Bounds(1, 100)] = None,
     dry_run: DryRun = False,
 ) -> Outcome[ResolvedConflicts]:
-    """List copies that sync programs made of notes changed on two devices, or join one with its original.
+    """List copies that sync programs made of notes changed on two devices, and files with Git's conflict marks, or join one.
 
-    Works for Obsidian Sync, iCloud, Dropbox, OneDrive, Google Drive, Syncthing, Nextcloud, Resilio Sync, and for a note with
-    Git's conflict marks. Properties are joined by name, lists and tags as sets, tables by cell, prose by words. Call it with
-    dry_run first, which shows what would change. Nothing is written while both versions changed the same place differently:
-    show the person each such clash, and pass what they choose. The copy goes to the trash with the same change, and one undo
-    brings both back.
+    Works for Obsidian Sync, iCloud, Dropbox, OneDrive, Google Drive, Syncthing, Nextcloud, Resilio Sync and Git. Properties
+    are joined by name, lists and tags as sets, tables by cell, prose by words. Call it with dry_run first, which shows what
+    would change. Nothing is written while both versions changed the same place differently: show the person each such clash,
+    and pass what they choose. The copy goes to the trash with the same change, and one undo brings both back.
 
     Example: {"path": "Plan (Conflicted copy Pad 202603121129).md"}.
 
     Args:
-        path: A copy, or the note it belongs to. Empty to list the copies.
+        path: A copy, the note it belongs to, or a file with marks. Empty to list them.
         folder: List the copies below it.
         choose: For each clash, in order; one for all.
         if_match: The etag that came with the clashes.
@@ -111,7 +120,7 @@ def resolve_conflicts(
     if not path:
         if choose:
             raise VaultError(INVALID_ARGUMENTS, "path: name the copy to join.", argument="path")
-        return _listed(vault.conflicts.copies(folder, progress))
+        return _listed(vault.conflicts.copies(folder, progress), vault.conflicts.marked(folder, progress))
     found = vault.conflicts.join(path, choose or [], if_match, progress, dry_run=dry_run)
     clashes = [*found.joined.open.values()]
     changed = _NOTHING if found.done is None else to_changed(found.done)
@@ -129,7 +138,7 @@ def resolve_conflicts(
     return Outcome([f"{texts[0]}\n{_compared(found)}", *texts[1:]], data)
 
 
-def _listed(copies: list[ConflictCopy]) -> Outcome[ResolvedConflicts]:
+def _listed(copies: list[ConflictCopy], marked: list[MarkedFile]) -> Outcome[ResolvedConflicts]:
     shown = [
         ListedCopy(
             path=copy.path,
@@ -141,7 +150,8 @@ def _listed(copies: list[ConflictCopy]) -> Outcome[ResolvedConflicts]:
         )
         for copy in copies[:_MOST_COPIES]
     ]
-    data = cast("ResolvedConflicts", {**_NOTHING, "copies": shown, "total": len(copies)})
+    marks = [ListedMarks(path=path, lines=lines) for path, lines in marked[:_MOST_COPIES]]
+    data = cast("ResolvedConflicts", {**_NOTHING, "copies": shown, "total": len(copies), "marked": marks})
     head = f"{counted(len(copies), 'conflict copy')}{':' if copies else '.'}"
     lines = [
         f"{copy.path}: {copy.made}, of {copy.original}{'' if copy.has_original else ', which is not there any more'}"
@@ -149,7 +159,9 @@ def _listed(copies: list[ConflictCopy]) -> Outcome[ResolvedConflicts]:
     ]
     more = len(copies) - len(lines)
     lines += [f"… and {more} more; pass folder."] if more > 0 else []
-    lines.append("check_notes lists notes with Git's conflict marks, too.")
+    if marked:
+        lines.append(f"Git's conflict marks are in {counted(len(marked), 'file')}:")
+        lines += [f"{path}: line {', '.join(map(str, at))}" for path, at in marked[:_MOST_COPIES]]
     return Outcome(["\n".join([head, *lines])], data)
 
 

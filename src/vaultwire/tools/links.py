@@ -143,8 +143,8 @@ def list_links(
     limit: Annotated[int, Bounds(1, 1000), "How many to return."] = 100,
     cursor: Cursor = None,
 ) -> Outcome[Links]:
-    """Show a note's links, the lines that link to it, its neighbours, related or suggested notes or the path to another; or
-    the vault's unresolved names, orphans (no links to them), dead_ends (none in them), hubs.
+    """Show a note's links, lines linking to it, neighbours, related or suggested notes, a path to another; or the vault's
+    unresolved names, orphans (no links in), dead_ends (none out), hubs.
 
     Related notes share rare words, tags or links. Suggested are notes that it is not linked with and might be, each with the
     line where the link fits: its text names them, they are related, or, with a model, near in meaning. Links are

@@ -6,8 +6,20 @@ from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from vaultwire.markdown.task_fields import first_fields
 from vaultwire.toolkit.phrases import add_facts, counted
-from vaultwire.toolkit.registry import Bounds, Cursor, DryRun, Folder, IfMatch, Limit, NoteName, Outcome, page_of, tool
-from vaultwire.tools.changes import Changed, change_texts, to_changed
+from vaultwire.toolkit.registry import (
+    Bounds,
+    Cursor,
+    DryRun,
+    Folder,
+    IfMatch,
+    Limit,
+    Merge,
+    NoteName,
+    Outcome,
+    page_of,
+    tool,
+)
+from vaultwire.tools.changes import Changed, change_texts, match_of, to_changed
 from vaultwire.vault.editing.revising import GivenTask
 from vaultwire.vault.search.filters import TaskFilter, parse_task_status
 from vaultwire.vault.value_types import Progress, TaskPlace
@@ -136,13 +148,14 @@ def _to_listed(place: TaskPlace) -> ListedTask:
     return cast("ListedTask", {**task, **fields})  # mypy wants each name spelt out
 
 
-@tool(title="Set tasks", category="tasks", destructive=True)
+@tool(title="Set tasks", category="tasks", destructive=True, rare=("merge",))
 def set_task(
     vault: Vault,
     progress: Progress,
     /,
     tasks: Annotated[list[TaskToSet], Bounds(1, 200)],
     if_match: IfMatch = None,
+    merge: Merge = False,
     dry_run: DryRun = False,
 ) -> Outcome[TasksAsSet]:
     """Tick tasks off, reopen them, or set their due dates: one or many, in one change. All else in their lines stays.
@@ -159,7 +172,7 @@ def set_task(
         GivenTask(each["path"], each.get("text", ""), each.get("line"), each.get("status"), each.get("due"))
         for each in tasks
     ]
-    found, done = vault.revising.set_tasks(given, if_match, progress, dry_run=dry_run)
+    found, done = vault.revising.set_tasks(given, match_of(if_match, merge=merge), progress, dry_run=dry_run)
     shown = [TaskAsSet(path=path, line=task.line, mark=task.mark, text=task.text) for path, task in found]
     changed = to_changed(done)
     data = cast("TasksAsSet", {**changed, "tasks": shown})  # mypy wants optional fields spelt out

@@ -2,8 +2,9 @@
 
 The join is ``markdown.three_way``. Here the best base is found: among what the journal has of the file, and what Git has. No
 base is certain: the other device may have had any earlier version. So what one side lacks counts as removed only if a change
-on record removed it; else it may as well be an addition that the other device never saw. A line that a person has removed
-may come back so, but none that was added is lost.
+on record removed it; else it may as well be an addition that the other device never saw. Where the other has a like line in its
+place, it may be that line with other words, or a second one: a clash, which the person decides. A line that a person has
+removed may come back so, but none that was added is lost.
 """
 
 from __future__ import annotations
@@ -30,18 +31,22 @@ from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.disk.conflict_copies import ConflictCopy, conflict_copies, is_version_of
 from vaultwire.vault.disk.contents import etag_of
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import is_note, lies_in, text_of
+from vaultwire.vault.disk.paths import is_base, is_note, lies_in, text_of
 from vaultwire.vault.editing.workbench import Asked, Done, Workbench, writes_of
 from vaultwire.vault.editing.writing import free_trash_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, STALE_EDIT, VaultError
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.links.note_lookup import links_lost, locate_file, locate_folder
-from vaultwire.vault.value_types import Progress, VaultPath
+from vaultwire.vault.value_types import Progress, VaultPath, asking
 
 # The latest versions of a file in Git that may be the base.
 _MOST_COMMITS = 50
 _GIT_SECONDS = 5
 _COMMIT = re.compile(rb"[0-9a-f]{40,64}")
+# Two devices may add list items, tasks and rows of one form, and short lines that are alike. Nobody writes so many words twice.
+_LEAST_WORDS = 12
+_LIST_ITEM = re.compile(r"(?:>\s?)*(?:[-*+]|\d{1,9}[.)])\s")
+_UNTICKED = re.compile(r"(?<=\[).(?=\])|\s*\u2705 \d{4}-\d\d-\d\d")
 
 
 class Conflicting(NamedTuple):
@@ -57,6 +62,13 @@ class Conflicting(NamedTuple):
     base: str
     etag: str
     done: Done | None
+
+
+class MarkedFile(NamedTuple):
+    """A note, canvas or base in which Git left both versions of some lines: ``lines``, from 1, where each conflict begins."""
+
+    path: VaultPath
+    lines: list[int]
 
 
 def find_conflict_copies(
@@ -92,6 +104,28 @@ class Conflicts:
     def copies(self, folder: str, progress: Progress) -> list[ConflictCopy]:
         """Return the conflict copies below a folder, in path order. Raises VaultError (FILE_NOT_FOUND) for the folder."""
         return find_conflict_copies(self._files, self._bench.index, progress, locate_folder(self._files, folder))
+
+    def marked(self, folder: str, progress: Progress) -> list[MarkedFile]:
+        """Return the files below a folder with conflicts that Git left, in path order, without those that Git calls a backup.
+
+        Raises VaultError (FILE_NOT_FOUND) for the folder.
+        """
+        files, place = self._files, locate_folder(self._files, folder)
+        suspects = self._bench.index.suspects(
+            place, {}, progress
+        ).paths  # its notes have marks for what the index knows
+        bases = (
+            path for path in self._bench.index.paths(progress) if is_base(path) and (not place or lies_in(path, place))
+        )
+        marked: list[MarkedFile] = []
+        for path in asking(progress, sorted({*suspects, *bases})):
+            try:
+                data = files.read(path).data
+            except VaultError:  # it is gone, or too large to be joined
+                continue
+            lines = [span.first for span, _, _ in _blocks_in(data)]
+            marked += [MarkedFile(path, lines)] if lines else []
+        return marked
 
     def join(
         self, name: str, choices: Sequence[Choice], if_match: str | None, progress: Progress, *, dry_run: bool
@@ -144,7 +178,7 @@ class Conflicts:
                 f"{copy.path!r} is {copy.words}. Give the copy that name (move_notes), or delete it.",
                 path=copy.path,
             )
-        if copy is None and not (is_note(path) and conflict_blocks(_to_text(self._files.read(path).data) or "")):
+        if copy is None and (form_of(path) == "text" or not _blocks_in(self._files.read(path).data)):
             raise VaultError(
                 FILE_NOT_FOUND, f"{path!r} is no conflict copy, has none, and holds no conflict.", path=path
             )
@@ -169,17 +203,18 @@ class Conflicts:
                 )
             new = other if chosen.get(0) == "theirs" else data
             return Joined("", whole, chosen), "", new
+        doubtful: set[str] = set()
         if copy is not None:
-            base, source = self._base(path, mine, theirs)
+            base, source, doubtful = self._base(path, mine, theirs)
         form = form_of(path)
-        count = len(join(base, mine, theirs, form).clashes)
-        joined = join(base, mine, theirs, form, _chosen(choices, count))
+        count = len(join(base, mine, theirs, form, doubtful=doubtful).clashes)
+        joined = join(base, mine, theirs, form, _chosen(choices, count), doubtful=doubtful)
         return joined, source, joined.text.encode()
 
     # ------------------------------------------------------------------ the base
 
-    def _base(self, path: VaultPath, mine: str, theirs: str) -> tuple[str | None, str]:
-        """Return the best base and where it is from; None if nothing earlier is known."""
+    def _base(self, path: VaultPath, mine: str, theirs: str) -> tuple[str | None, str, set[str]]:
+        """Return the best base and where it is from, None if nothing earlier is known; and its doubtful lines (``join``)."""
         best: tuple[tuple[int, int, int], str, str] | None = None
         versions = [*self._versions(path)]
         removed = {
@@ -192,9 +227,11 @@ class Conflicts:
             if fit is not None and (best is None or fit < best[0]):
                 best = fit, text, source
         if best is None:
-            return None, ""
-        base = _without_doubtful(best[1], mine, theirs, removed, form_of(path) == "note")
-        return (None, "") if base is None else (base, best[2])
+            return None, "", set()
+        base = _without_unknown(best[1], mine, theirs, removed, form_of(path) == "note")
+        if base is None:
+            return None, "", set()
+        return base, best[2], _doubtful(base, mine, theirs, removed)
 
     def _versions(self, path: VaultPath) -> Iterator[tuple[str, str, str | None]]:
         """Yield earlier texts of a file, the latest first: of the journal, then of Git.
@@ -231,25 +268,45 @@ def _fit(base: str, mine: str, theirs: str, removed: set[str]) -> tuple[int, int
 
 
 def _lacking(lines: Counter[str], side: Counter[str]) -> Counter[str]:
-    """Return the lines that a side has not, nor changed: each line of its own may be one of them with other words.
+    """Return the lines that a side has not, nor a line of its own that may be one of them with other words."""
+    reworded = _reworded(lines, side)
+    return Counter({line: count for line, count in (lines - side).items() if line not in reworded})
 
-    It is one only if most words stayed, and if no other was like it: lists are full of lines that begin alike.
+
+def _reworded(lines: Counter[str], side: Counter[str]) -> dict[str, str]:
+    """Return the lines that a side has not, each with the line of its own that may be it with other words.
+
+    It may be only if most words stayed, and if no other was like it: lists are full of lines that begin alike.
     """
-    words = [set(line.split()) for line in side - lines]
-    lacking = Counter((lines - side).elements())
+    own = [(line, {*line.split()}) for line in (side - lines)]
     alike = {
-        line: [
-            place for place, each in enumerate(words) if 2 * len(each.intersection(line.split())) > len({*line.split()})
-        ]
-        for line in lacking
+        line: [place for place, (_, words) in enumerate(own) if 2 * len(words & {*line.split()}) > len({*line.split()})]
+        for line in lines - side
     }
-    uses = Counter(place for places in alike.values() for place in places)
-    return Counter(
-        {line: count for line, count in lacking.items() if not any(uses[place] == 1 for place in alike[line])}
-    )
+    uses = Counter(place for line, places in alike.items() for place in places for _ in range((lines - side)[line]))
+    matches = {line: next((place for place in places if uses[place] == 1), None) for line, places in alike.items()}
+    return {line: own[place][0] for line, place in matches.items() if place is not None}
 
 
-def _without_doubtful(base: str, mine: str, theirs: str, removed: set[str], is_note: bool) -> str | None:
+def _doubtful(base: str, mine: str, theirs: str, removed: set[str]) -> set[str]:
+    """Return the lines of a base that one side may have added, and the other a like one: nobody knows that from the words.
+
+    A task that was only ticked off is no other, nor is a paragraph of which most stayed: nobody writes one twice by chance.
+    """
+    lines, own, other = (Counter(filter(str.strip, lines_of(each))) for each in (base, mine, theirs))
+    pairs = [*_reworded(lines, own).items(), *_reworded(lines, other).items()]
+    pairs = [(line.strip(), now.strip()) for line, now in pairs if line not in removed]
+    return {line for line, now in pairs if not _is_surely_reworded(line, now)}
+
+
+def _is_surely_reworded(line: str, now: str) -> bool:
+    if _LIST_ITEM.match(line) or line.startswith("|"):
+        return _UNTICKED.sub("", line) == _UNTICKED.sub("", now)
+    words, stayed = line.split(), Counter(line.split()) & Counter(now.split())
+    return len(words) >= _LEAST_WORDS and 4 * stayed.total() >= 3 * len(words)
+
+
+def _without_unknown(base: str, mine: str, theirs: str, removed: set[str], is_note: bool) -> str | None:
     """Return a base without what one side lacks and no change on record removed; None if it cannot be written so."""
     lines, own, other = (Counter(filter(str.strip, lines_of(each))) for each in (base, mine, theirs))
     lacking = _lacking(lines, own) | _lacking(lines, other)
@@ -351,6 +408,13 @@ def _versions_in(text: str) -> tuple[str | None, str, str]:
         position = span.last
     base_text, mine, theirs = ("".join([*side, *lines[position:]]) for side in sides)
     return (base_text if all(base is not None for _, base, _ in blocks) else None), mine, theirs
+
+
+def _blocks_in(data: bytes) -> list[tuple[Span, int | None, int]]:
+    """Return the conflicts that Git left in a file, as ``conflict_blocks``."""
+    if b"<<<<<<<" not in data:
+        return []
+    return conflict_blocks((_to_text(data) or "").replace("\r\n", "\n"))
 
 
 def _is_backup(copy: ConflictCopy | None, text: str) -> bool:

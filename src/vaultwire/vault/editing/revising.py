@@ -200,7 +200,7 @@ class Revising:
         return values
 
     def edit_canvas(
-        self, name: str, edits: Sequence[CanvasEdit], if_match: str | None, progress: Progress, *, dry_run: bool
+        self, name: str, edits: Sequence[CanvasEdit], if_match: Match, progress: Progress, *, dry_run: bool
     ) -> tuple[Revised, list[str]]:
         """Make all the edits of a canvas; every other byte stays. Return also the ids of what was added.
 
@@ -210,31 +210,31 @@ class Revising:
         added: list[str] = []
 
         def change(text: str) -> str:
-            edited = edit_canvas(text, located)
-            added.extend(edited.added)
-            return edited.text
+            canvas = edit_canvas(text, located)
+            added.extend(canvas.added)
+            return canvas.text
 
         with self._bench.locked(progress) as context:
             path = locate_canvas(context.files, context.index, name, progress)
-            before = self._bench.read(path, if_match)
             located = [_located(context, edit) for edit in edits]
             try:
-                after = edited_bytes(before, change)
+                edited = self._bench.edit(path, if_match, partial(edited_bytes, edit=change))
             except NotACanvasError as error:
                 raise VaultError(INVALID_ARGUMENTS, f"{path!r} cannot be edited: it {error}.", path=path) from None
             except CanvasEditError as error:
                 raise VaultError(INVALID_ARGUMENTS, f"{path!r} was not changed: {error}", path=path) from None
             except UnicodeEncodeError:
                 raise VaultError(INVALID_ARGUMENTS, "An edit holds half of a surrogate pair.", path=path) from None
-            done = self._bench.finish([Write(path, before, after)], [], progress, dry_run=dry_run)
-            return Revised(path, before, done), added
+            steps = [Write(path, edited.before, edited.after)]
+            done = self._bench.finish(steps, edited.notices, progress, dry_run=dry_run)
+            return Revised(path, edited.before, done), added
 
     def edit_base(
         self,
         source: BaseSource,
         changes: Mapping[str, PropertyValue],
         views: Sequence[ViewEdit],
-        if_match: str | None,
+        if_match: Match,
         progress: Progress,
         *,
         dry_run: bool,
@@ -254,22 +254,22 @@ class Revising:
                 path = context.locate(source.path)
             else:
                 path = locate_base(context.files, context.index, source.path, progress)
-            before = self._bench.read(path, if_match)
-            edited = BaseText(source.block, changes, views)
-            after = edited_bytes(before, lambda text: edited.edit(path, text))
-            plan = Plan(steps=[Write(path, before, after)])
-            follow_headings(context, plan, edited.new_subpaths(path))
+            base = BaseText(source.block, changes, views)
+            edited = self._bench.edit(path, if_match, partial(edited_bytes, edit=partial(base.edit, path)))
+            plan = Plan(steps=[Write(path, edited.before, edited.after)])
+            follow_headings(context, plan, base.new_subpaths(path))
             names = {each.name.casefold() for each in context.index.properties("", None, progress)}
             notices = [
-                *edited.notices(names),
+                *base.notices(names),
+                *edited.notices,
                 *(f"{each}: links were not looked at: {why}" for each, why in plan.skipped),
             ]
-            asked = Asked(f"Renaming {edited.renames} in {path!r}", named=(path,)) if edited.renames else Asked()
+            asked = Asked(f"Renaming {base.renames} in {path!r}", named=(path,)) if base.renames else Asked()
             done = self._bench.finish(plan.steps, notices, progress, dry_run=dry_run, asked=asked)
-            return Revised(path, before, done)
+            return Revised(path, edited.before, done)
 
     def set_tasks(
-        self, given: Sequence[GivenTask], if_match: str | None, progress: Progress, *, dry_run: bool
+        self, given: Sequence[GivenTask], if_match: Match, progress: Progress, *, dry_run: bool
     ) -> tuple[list[SetTask], Done]:
         """Set marks and due dates of tasks, in one change; every other byte stays. See ``task_edits.edit_tasks``.
 
@@ -288,12 +288,16 @@ class Revising:
             found: list[SetTask] = []
             notices: list[str] = []
             for path, of_note in notes.items():
-                before = self._bench.read(path, if_match)
-                text = decode_note(path, before)
-                new, tasks, remarks = edit_tasks(path, text, of_note, context.settings, today)
-                steps.append(Write(path, before, with_bom(to_bytes(new, before), before)))
-                found += [SetTask(path, task) for task in tasks]
-                notices += remarks
+
+                def change(path: VaultPath, text: str, of_note: list[TaskEdit] = of_note) -> str:
+                    new, tasks, remarks = edit_tasks(path, text, of_note, context.settings, today)
+                    found.extend(SetTask(path, task) for task in tasks)
+                    notices.extend(remarks)
+                    return new
+
+                edited = self._bench.edit(path, if_match, partial(_changed_note, path, change))
+                steps.append(Write(path, edited.before, edited.after))
+                notices.extend(edited.notices)
             return found, self._bench.finish(steps, notices, progress, dry_run=dry_run)
 
     def _to_edit(self, given: GivenTask, today: date) -> TaskEdit:

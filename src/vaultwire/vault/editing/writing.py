@@ -310,26 +310,6 @@ class Making:
         with self._bench.locked(progress) as context:
             return self._finish(context, plan_base(context, name, text), dry_run=dry_run)
 
-    def rewrite(
-        self,
-        name: str,
-        content: str,
-        if_match: str | None,
-        progress: Progress,
-        *,
-        appends: bool,
-        dry_run: bool,
-        keeps_frontmatter: bool = False,
-    ) -> Made:
-        """Add lines at the end of a note, or write over its text. See ``edits.append`` and ``edits.rewrite``."""
-        with self._bench.locked(progress) as context:
-            path = context.locate(name)
-            before = self._bench.read(path, if_match, is_overwritten=not appends)
-            new = (edits.append if appends else edits.rewrite)(decode_note(path, before), content)
-            after = with_bom(to_bytes(new, before), before)
-            plan = FilePlan(is_new=False, target=path, steps=[Write(path, before, after)])
-            return self._finish(context, plan, dry_run=dry_run, keeps_frontmatter=keeps_frontmatter)
-
     def append_periodic(
         self,
         when: str,
@@ -398,8 +378,7 @@ class Making:
             done = self._bench.finish(steps, plan.notices, progress, dry_run=dry_run)
             return Made(plan.target, True, link, done, note)
 
-    def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool, keeps_frontmatter: bool = False) -> Made:
-        is_new = plan.is_new
-        asked = Asked(f"Making {plan.target!r}", OTHER_LINKS) if is_new else Asked(keeps_frontmatter=keeps_frontmatter)
+    def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool) -> Made:
+        asked = Asked(f"Making {plan.target!r}", OTHER_LINKS) if plan.is_new else Asked()
         done = self._bench.finish(plan.steps, plan.notices, context.progress, dry_run=dry_run, asked=asked)
         return Made(plan.target, plan.is_new, plan.link, done)
