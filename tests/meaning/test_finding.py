@@ -20,7 +20,7 @@ from support.vaults import write_vault
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.config import ConfigError, make_config
 from vaultwire.meaning.embedding import Embedding
-from vaultwire.meaning.finding import Finding, fused
+from vaultwire.meaning.finding import Finding, fused, rank_score
 from vaultwire.vault.value_types import NO_PROGRESS, Hit, Line, MeaningHit, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -282,7 +282,11 @@ def test_newest_and_most_linked_notes_come_first(tmp_path: Path, model: str) -> 
     assert [stat.path for stat in work.notes] == ["new.md", "old hub.md", "old.md", "older.md"]
 
 
-def test_nothing_of_a_hidden_note_is_in_ranks_counts_or_vectors(tmp_path: Path, model: str) -> None:
+def vectors_in(cache: Path) -> list[bytes]:
+    return [file.read_bytes() for file in sorted(cache.glob("meaning-*/vectors-*"))]
+
+
+def test_nothing_of_a_hidden_note_is_in_ranks_counts_vectors_or_explanations(tmp_path: Path, model: str) -> None:
     """Two vaults, one of which never had the hidden notes, answer alike, and their vectors are the same bytes."""
     answers = []
     for name, hidden in (("with", True), ("without", False)):
@@ -296,9 +300,20 @@ def test_nothing_of_a_hidden_note_is_in_ranks_counts_or_vectors(tmp_path: Path, 
         with closing(opened(place, model, str(place / "policy.toml"))) as vault:
             answers.append(
                 [
-                    call(vault, "search_notes", query=query, meaning=how).data
-                    for query in ("Where is the car?", "vehicle", "bread")
-                    for how in ("only", "auto")
+                    [
+                        call(vault, "search_notes", query=query, meaning=how, explain=explain)
+                        for query in ("Where is the car?", "vehicle", "bread")
+                        for how in ("only", "auto")
+                        for explain in ("", "hits", "Hall")
+                    ],
+                    call(vault, "list_links", path="Ride", what="suggested"),
+                    call(vault, "find_duplicates"),
+                    call(vault, "vault_overview").data["stats"]["by_meaning"],
+                    [
+                        refusal(vault, "search_notes", query="car", meaning=how, explain="Secret/Car")
+                        for how in ("only", "auto")
+                    ],
+                    vectors_in(place / "cache"),
                 ]
             )
             assert isinstance(vault.meaning, Finding)
@@ -333,6 +348,33 @@ def test_why_a_note_is_found_names_its_place_by_meaning(vault: Vault) -> None:
     assert explained["note"]["reasons"][0].startswith("by meaning it is number 1, 9")
 
 
+def test_why_of_words_and_meaning_together_has_both_ranks_and_the_order_that_is_shown(vault: Vault) -> None:
+    embed(vault)
+    outcome = call(vault, "search_notes", query="Where is the automobile?", explain="hits")
+    explained = outcome.data["explained"]
+    assert explained["by_meaning"] is True
+    assert [why["path"] for why in explained["notes"]] == [note["path"] for note in outcome.data["notes"]]
+    assert [why["place"] for why in explained["notes"]] == [*range(1, len(explained["notes"]) + 1)]
+    for why, note in zip(explained["notes"], outcome.data["notes"], strict=True):
+        assert np.isclose(sum(part["score"] for part in why["parts"]), why["score"])
+        assert round(why["score"]) == note["score"]
+    (ride,) = (why for why in explained["notes"] if why["path"] == "Ride.md")
+    assert [part["where"] for part in ride["parts"]] == ["rank by words", "rank by meaning"]
+    assert ride["reasons"][0].startswith("by meaning it is number ")
+    assert ride["reasons"][1].startswith("by words it is number 1: ")
+    assert ride["reasons"][1] in outcome.texts[0]
+
+
+@pytest.mark.parametrize(("note", "place"), [("Cooking", 1), ("Hall", 0)])
+def test_meaning_alone_says_why(vault: Vault, note: str, place: int) -> None:
+    outcome = call(vault, "search_notes", query="bread", meaning="only", limit=1, explain=note)
+    explained = outcome.data["explained"]
+    assert [why["path"] for why in explained["notes"]] == ["Cooking.md"]
+    assert explained["note"]["path"] == f"{note}.md"
+    assert explained["note"]["place"] == place
+    assert explained["note"]["reasons"][0].startswith("by meaning it is number ")
+
+
 def test_the_overview_says_how_many_notes_can_be_found(vault: Vault) -> None:
     before = call(vault, "vault_overview", what="stats")
     assert before.data["stats"]["by_meaning"] == {"embedded": 0, "notes": 4, "bytes": 0}
@@ -363,7 +405,9 @@ def hit(name: str) -> Hit:
 
 
 def near(*names: str) -> list[MeaningHit]:
-    return [MeaningHit(VaultPath(name), 0.9, rank, [Line(2, name)]) for rank, name in enumerate(names, 1)]
+    return [
+        MeaningHit(VaultPath(name), 0.9, rank, [Line(2, name)], rank_score(rank)) for rank, name in enumerate(names, 1)
+    ]
 
 
 def test_words_count_less_the_fewer_of_them_the_vault_knows() -> None:

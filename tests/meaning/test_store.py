@@ -29,16 +29,20 @@ def stat(name: str, modified: int = 1) -> NoteStat:
     return NoteStat(VaultPath(f"{name}.md"), 10, modified, 3)
 
 
+def stored(vectors: NDArray[np.float32]) -> NDArray[np.int16]:
+    return np.array([round(32767 * float(number)) for number in vectors.flat], "<i2").reshape(vectors.shape)
+
+
 def by_hand(notes: dict[VaultPath, NDArray[np.float32]], vector: NDArray[np.float32]) -> list[Near]:
     """Compare every chunk with the vector, one after another, as the numbers are stored."""
     found = []
     for path, vectors in sorted(notes.items()):
-        products = [float(np.dot(row.astype(np.float16).astype(np.float64), vector)) for row in vectors]
+        products = [float(np.dot(stored(row) / 32767, vector)) for row in vectors]
         found.append(Near(path, int(np.argmax(products)), max(products)))
     return sorted(found, key=lambda near: (-near.likeness, near.path))
 
 
-def vectors_of(store: VectorStore, path: str) -> NDArray[np.float16] | None:
+def vectors_of(store: VectorStore, path: str) -> NDArray[np.int16] | None:
     """Return the rows of a note, None if it has none."""
     loaded = store._load()
     position = loaded.position_of.get(VaultPath(path))
@@ -72,10 +76,25 @@ def test_random_changes_give_what_a_comparison_by_hand_gives(tmp_path: Path, see
     store.close()
 
 
-def test_products_are_exact_for_every_float16() -> None:
-    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
-    rows = every[np.isfinite(every)][:, None]
-    assert np.array_equal(dot_products(rows, np.array([1.0], np.float32)), rows[:, 0].astype(np.float32))
+def test_every_number_is_stored_to_the_nearest_step_and_read_back(tmp_path: Path) -> None:
+    every = np.arange(-32767, 32768, dtype=np.int16)
+    numbers = (every / 32767).astype(np.float32)
+    between = np.clip(numbers + np.float32(0.4 / 32767), -1, 1)
+    store = VectorStore(str(tmp_path), "m")
+    store.put([Embedded(stat("a"), numbers[:, None]), Embedded(stat("b"), between[:, None])])
+    for name in "ab":
+        rows = vectors_of(store, f"{name}.md")
+        assert rows is not None
+        assert np.array_equal(rows[:, 0], every)
+        assert np.allclose(dot_products(rows, np.array([1.0], np.float32)), numbers, atol=1e-7)
+    store.close()
+
+
+def test_products_with_several_vectors_are_those_with_each() -> None:
+    source = np.random.default_rng(SEED)
+    rows, vectors = stored(random_vectors(source, 700)), random_vectors(source, 5)
+    together = dot_products(rows, np.ascontiguousarray(vectors.T))
+    assert np.allclose(together, np.stack([dot_products(rows, vector) for vector in vectors], axis=1), atol=1e-6)
 
 
 def test_equally_near_notes_come_in_path_order(tmp_path: Path) -> None:
@@ -94,8 +113,8 @@ def test_nothing_is_left_of_a_removed_note(tmp_path: Path) -> None:
     store.put([Embedded(stat("secret", 2), secret[None])])
     store.remove([VaultPath("secret.md")])
     (file,) = tmp_path.glob("vectors-*")
-    assert secret.astype("<f2").tobytes() not in file.read_bytes()
-    assert kept.astype("<f2").tobytes() in file.read_bytes()
+    assert stored(secret).tobytes() not in file.read_bytes()
+    assert stored(kept).tobytes() in file.read_bytes()
     assert vectors_of(store, "secret.md") is None
 
 
@@ -174,7 +193,7 @@ from vaultwire.vault.value_types import NoteStat
 store = VectorStore(sys.argv[1], "m")
 for step in range(int(sys.argv[2]), 100_000):
     note, version = step % 7, step % 1000
-    rows = np.tile(np.array([note, version, 1, 0], np.float32), (200 + note, 1))
+    rows = np.tile(np.array([note / 32767, version / 32767, 1, 0], np.float32), (200 + note, 1))
     store.put([Embedded(NoteStat(f"{note}.md", 1, version, 1), rows)])
     if step % 5 == 4:
         store.remove([f"{(note + 3) % 7}.md"])
@@ -202,7 +221,7 @@ def test_a_process_killed_at_any_moment_leaves_whole_notes(tmp_path: Path) -> No
             rows = vectors_of(store, path)
             assert rows is not None
             is_being_removed = not rows.any(axis=1).all()  # the zeros are written before the table forgets it
-            right = np.tile(np.array([int(path[0]), each.modified_ns, 1, 0], np.float32), (200 + int(path[0]), 1))
+            right = np.tile(np.array([int(path[0]), each.modified_ns, 32767, 0]), (200 + int(path[0]), 1))
             assert is_being_removed or np.array_equal(rows, right)
             if is_being_removed:
                 assert len(rows) == len(right)

@@ -477,3 +477,32 @@ def test_a_menu_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(prompts, "MAX_PROMPTS", 2)
     write_vault(tmp_path, "=== Prompts/A.md\na\n=== Prompts/B.md\nb\n=== Prompts/C.md\nc\n")
     assert names(tmp_path) == [*OURS, "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("summarize_note", {"path": "2026-03-31"}),
+        ("find_related", {"path": "2026-03-31"}),
+        ("daily_review", {"date": "2026-03-31"}),
+    ],
+)
+def test_a_note_that_is_attached_comes_with_the_notes_that_it_embeds(
+    tmp_path: Path, name: str, arguments: dict[str, str]
+) -> None:
+    notes = "=== 2026-03-31.md\n![[Plan#Garden]] and ![[Gone]] ![[2026-03-31]] ![[Plan#Garden]]\n"
+    root = write_vault(
+        tmp_path / "v", f"{notes}=== Plan.md\n# Garden\ndig ![[Tools]]\n# Money\nnone\n=== Tools.md\nspade\n"
+    )
+    _, note, embedded = say(root, name, **arguments)
+    assert isinstance(note, Resource)
+    assert embedded == ("The notes that it embeds:\n\n> [[Plan#Garden]]:\n> # Garden\n> dig\n> > [[Tools]]:\n> > spade")
+
+
+def test_what_is_embedded_is_cut_to_the_size_of_a_page(tmp_path: Path) -> None:
+    root = write_vault(tmp_path / "v", "=== Note.md\n![[Long]]\n")
+    (root / "Long.md").write_text("a line of words\n" * 20_000)
+    _, _, embedded = say(root, "summarize_note", path="Note")
+    assert isinstance(embedded, str)
+    assert embedded.endswith("\n… (cut)")
+    assert rough_tokens(embedded) < prompts.MOST_TOKENS + 50

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import threading
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.calls import call
+from support.command_line import run_command
 from support.pdfs import pdf
+from support.static_model import DIMENSIONS, write_model
 from support.vaults import write_vault
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.config import ATTACHMENTS_VARIABLE, make_config
@@ -291,3 +294,49 @@ def test_random_texts_are_found_as_a_look_into_each_finds_them(root: Path) -> No
         expected = {path for path, text in texts.items() if compared(sought) in compared(text)}
         data = call(vault, "search_notes", query=sought, folder="R", limit=100).data
         assert {each["path"] for each in data.get("attachments", ())} == expected, sought
+
+
+def test_explain_says_why_an_attachment_is_where_it_is(root: Path) -> None:
+    outcome = call(opened(root), "search_notes", query="tomatoes guide", explain="hits")
+    (guide,) = outcome.data["attachments"]
+    assert [(part["what"], part["where"]) for part in guide["parts"]] == [("tomatoes", "text"), ("guide", "file")]
+    assert round(sum(part["score"] for part in guide["parts"])) == guide["score"]
+    assert guide["parts"][0]["times"] == 2
+    assert "  why: " in outcome.texts[0]
+    plain = call(opened(root), "search_notes", query="tomatoes guide").data["attachments"]
+    assert "parts" not in plain[0]
+
+
+def test_a_command_finds_what_a_server_has_read_and_says_what_waits(root: Path) -> None:
+    opened(root)
+    (root / "Files" / "new.csv").write_text("tomato,late")
+    done = run_command("search", "tomato", "--json", "--vault", str(root))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {each["path"] for each in found["attachments"]} == {"Files/Guide.pdf", "Files/data.csv"}
+    assert found["attachments_unread"] == 1
+
+
+def test_the_doctor_tells_the_sizes_of_attachments_and_vectors(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(root)
+    model = write_model(tmp_path / "model")
+    with closing(opened(root, meaning=str(model))) as vault:
+        assert vault.near("tomatoes", "", only=True) is not None
+    monkeypatch.setenv("VAULTWIRE_MEANING", str(model))
+    done = run_command("doctor", "--json", "--vault", str(root))
+    report = json.loads(done.stdout)
+    texts = report["attachment_texts"]
+    assert (texts["files"], texts["pages"], texts["not_read_yet"]) == (3, 6, 0)
+    assert texts["bytes"] > 1_000
+    assert report["by_meaning"] == {"embedded": 1, "notes": 1, "bytes": 2 * DIMENSIONS, "problem": None}
+    said = run_command("doctor", "--vault", str(root)).stdout
+    assert "text of attachments: 3 files, 6 pages, " in said
+    assert "by meaning: 1 of 1 notes, 32 bytes of vectors" in said
+    (model / "tokenizer.json").unlink()
+    broken = run_command("doctor", "--vault", str(root)).stdout
+    assert "search by meaning does not work: " in broken
+    monkeypatch.delenv("VAULTWIRE_MEANING")
+    plain = json.loads(run_command("doctor", "--json", "--vault", str(root)).stdout)
+    assert plain["by_meaning"] is None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vaultwire.meaning.finding import Finding
     from vaultwire.toolkit.registry import AnyTool, Description, Outside
     from vaultwire.trust.policy_file import LoadedPolicy
-    from vaultwire.vault.attachment_texts.attachment_texts import AttachmentTexts
+    from vaultwire.vault.attachment_texts.attachment_texts import AttachmentTexts, ReadingReport
     from vaultwire.vault.changes.change import JournalReport
     from vaultwire.vault.changes.record_store import RecordStore
     from vaultwire.vault.disk.files import Files
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.errors import VaultError
     from vaultwire.vault.index.index import Index
     from vaultwire.vault.settings.obsidian_settings import CachedSettings
-    from vaultwire.vault.value_types import IndexReport, Progress
+    from vaultwire.vault.value_types import Coverage, IndexReport, Progress
     from vaultwire.vault.vault import Vault
 
 
@@ -259,6 +259,30 @@ def examine_index(config: Config, progress: Progress) -> IndexReport:
     try:
         return index.report(progress)
     finally:
+        index.close()
+
+
+def examine_searches(config: Config, progress: Progress) -> tuple[ReadingReport | None, Coverage | None]:
+    """Return how far the text of attachments can be searched, and notes by meaning; None for what is off.
+
+    Nothing is read or embedded for it. Raises ConfigError as ``open_vault`` does.
+    """
+    loaded = load_policy(config)
+    files = _open_files(config, loaded)
+    index = open_index(files, config.cache)
+    meaning = None
+    try:
+        texts = coverage = None
+        if config.search_attachments:
+            most = MAX_ATTACHMENT_BYTES if loaded is None else loaded.attachment_bytes
+            texts = open_attachment_texts(files, index, most).report(progress)
+        if config.meaning is not None:
+            meaning = _open_meaning(config.meaning, files, index, config.cache, make_policy(config, loaded))
+            coverage = meaning.coverage(progress)
+        return texts, coverage
+    finally:
+        if meaning is not None:
+            meaning.close()
         index.close()
 
 

@@ -26,15 +26,16 @@ from vaultwire.config import VAULT_VARIABLE, Config, ConfigError, make_config
 from vaultwire.installation import extras, has_extra, how_to_add, installation, running_command
 from vaultwire.obsidian.known_vaults import known_vaults, settings_folders
 from vaultwire.obsidian.plugin_files import plugin_is_current
-from vaultwire.toolkit.phrases import counted
+from vaultwire.toolkit.phrases import byte_size, counted
 from vaultwire.transports.lock_file import discover_editors, gemini_folder, lock_folders, qwen_folder
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.holding.proposals import ROOM, ROOM_OF_CLIENT, Room
 
 if TYPE_CHECKING:
+    from vaultwire.vault.attachment_texts.attachment_texts import ReadingReport
     from vaultwire.vault.disk.inspection import Inspection
     from vaultwire.vault.links.faults import Finding
-    from vaultwire.vault.value_types import Progress
+    from vaultwire.vault.value_types import Coverage, Progress
 
 
 ERROR_STYLE, WARNING_STYLE = "31", "33"
@@ -254,6 +255,7 @@ def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
             "watched": not index.not_watched,
             "not_watched_because": index.not_watched or None,
         },
+        **_searches(*engine.examine_searches(config, progress)),
         "journal": {
             "folder": journal.folder,
             "changes": journal.changes,
@@ -280,6 +282,18 @@ def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
     lines = list(_lines(report))
     problems, remarks = ([text for mark, text in lines if mark == kind] for kind in (_PROBLEM, _REMARK))
     return {"healthy": not problems, "problems": problems, "remarks": remarks, **report}
+
+
+def _searches(texts: ReadingReport | None, coverage: Coverage | None) -> dict[str, Any]:
+    """Return how far the text of attachments can be searched, and notes by meaning; None for what is off."""
+    report: dict[str, Any] = {"attachment_texts": None, "by_meaning": None}
+    if texts is not None:
+        sizes = {"files": texts.files, "pages": texts.pages, "bytes": texts.size, "not_read_yet": texts.unread}
+        report["attachment_texts"] = sizes
+    if coverage is not None:
+        numbers = {"embedded": coverage.embedded, "notes": coverage.notes, "bytes": coverage.size}
+        report["by_meaning"] = {**numbers, "problem": coverage.problem or None}
+    return report
 
 
 def _waiting(client: str, room: Room) -> dict[str, Any]:
@@ -360,7 +374,7 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from ((mark, fault) for fault in faults[:most])
         if len(faults) > most:
             yield _FACT, f"… and {len(faults) - most} more"
-    yield from _storage_lines(report["index"], report["journal"])
+    yield from _storage_lines(report["index"], report["attachment_texts"], report["by_meaning"], report["journal"])
     yield from _waiting_lines(report["waiting"])
     yield _HEADING, "Policy"
     yield _FACT, report["policy"] or "none: every client may read and change all notes"
@@ -374,7 +388,9 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _start_lines(report["start"])
 
 
-def _storage_lines(index: dict[str, Any], journal: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _storage_lines(
+    index: dict[str, Any], texts: dict[str, Any] | None, meaning: dict[str, Any] | None, journal: dict[str, Any]
+) -> Iterator[tuple[str, str]]:
     yield _HEADING, "Index"
     if index["folder"]:
         yield _FACT, f"kept in {index['folder']}"
@@ -386,6 +402,20 @@ def _storage_lines(index: dict[str, Any], journal: dict[str, Any]) -> Iterator[t
     else:
         why = index["not_watched_because"]
         yield _REMARK, f"every call looks for changes first, because the vault cannot be watched: {why}"
+    if texts is not None and (texts["files"] or texts["not_read_yet"]):
+        waiting = f"; {texts['not_read_yet']} not read yet" if texts["not_read_yet"] else ""
+        size = byte_size(texts["bytes"])
+        yield (
+            _FACT,
+            f"text of attachments: {texts['files']} files, {texts['pages']} pages, {size} in the index{waiting}",
+        )
+    if meaning is not None:
+        yield (
+            _FACT,
+            f"by meaning: {meaning['embedded']} of {meaning['notes']} notes, {byte_size(meaning['bytes'])} of vectors",
+        )
+        if meaning["problem"]:
+            yield _REMARK, f"search by meaning does not work: {meaning['problem']}"
     yield _HEADING, "Journal"
     yield _FACT, f"{journal['changes']} recorded changes in {journal['folder']}"
     if journal["not_kept_because"]:

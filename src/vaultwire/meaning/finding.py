@@ -34,7 +34,7 @@ _RANKED, _MOST_READ = 50, 500
 _MOST_MEETING = 500
 _LINES, _LINE_LENGTH = 2, 200
 # Two notes say the same if they are so much nearer than notes of the vault usually are: 0 is as near as usual, 1 the same.
-_SAME = 0.7
+_SAME = 0.75
 # Each note is compared with each: of 20,000 that takes ten seconds.
 _MOST_PAIRED = 20_000
 # Of a command that nothing embeds for in the background.
@@ -161,7 +161,7 @@ class Finding:
         return [self._hit(rank, each) for rank, each in enumerate(near, 1)]
 
     def _hit(self, rank: int, near: Near) -> MeaningHit:
-        return MeaningHit(near.path, near.likeness, rank, self._lines(near))
+        return MeaningHit(near.path, near.likeness, rank, self._lines(near), rank_score(rank))
 
     def _lines(self, near: Near) -> list[Line]:
         """Return the first lines of the nearest chunk, as the note is now."""
@@ -196,11 +196,16 @@ def _words(query: Query) -> Sequence[Word | Text]:
 _K = 20
 
 
+def rank_score(rank: int) -> float:
+    """Return what a rank gives to a score, from 1: a thousand times 1 / (K + rank)."""
+    return 1000 / (_K + rank)
+
+
 def fused(near: Sequence[MeaningHit], words: Sequence[str], hits: Sequence[Hit], absent: Collection[str]) -> list[Hit]:
     """Return the hits by words and the notes near in meaning in one order, the best first, each note once.
 
-    ``words``: those that were looked for; ``absent``: those of them that are in no note. The scores are new: a thousand times
-    what the ranks count together.
+    ``words``: those that were looked for; ``absent``: those of them that are in no note. The scores are new: the sum of what
+    the two ranks give.
     """
     # Of a question in another language the vault knows names at most, and notes that have one by chance would come first.
     weight = 1 - len({*absent} & {*words}) / len(words) if words else 0.0
@@ -208,8 +213,8 @@ def fused(near: Sequence[MeaningHit], words: Sequence[str], hits: Sequence[Hit],
     by_path = {each.path: Hit(each.path, 0.0, 0, each.lines) for each in reversed(near)}
     by_path |= {hit.path: hit for hit in hits}
     for rank, hit in enumerate(hits, 1):
-        scores[hit.path] = weight / (_K + rank)
+        scores[hit.path] = weight * rank_score(rank)
     for each in near:
-        scores[each.path] = scores.get(each.path, 0.0) + 1 / (_K + each.rank)
+        scores[each.path] = scores.get(each.path, 0.0) + each.score
     ranked = sorted(scores, key=lambda path: (-scores[path], path))
-    return [by_path[path]._replace(score=1000 * scores[path]) for path in ranked]
+    return [by_path[path]._replace(score=scores[path]) for path in ranked]

@@ -187,8 +187,8 @@ def find_duplicates(
 
     Args:
         what: "notes" compares names, content and the likeness of texts; it reads all notes, as "text" does, 0.4 ms each.
-            "names" leaves the texts out. Where a model is set up, notes of the same meaning, such as a translation, are
-            found with the texts.
+            "names" leaves the texts out. Where a model is set up, notes that say nearly the same in other words
+            are found with the texts.
     """
 
     def find() -> Listed[SimilarNotes | SimilarTags]:

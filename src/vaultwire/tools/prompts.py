@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple, TypeAlias
 
-from vaultwire.markdown.link_spans import link_spans
+from vaultwire.markdown.link_spans import LinkSpan, link_spans
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.toolkit.phrases import counted, first_tokens, rough_tokens
@@ -246,15 +246,39 @@ def quoted(vault: Vault, path: VaultPath, progress: Progress) -> str:
     return _with_embeds(vault, path, text, progress, (path,))
 
 
+def embedded(vault: Vault, path: VaultPath, progress: Progress) -> str:
+    """Return the notes that a note embeds, quoted one after another, cut to the size of a page; empty if there are none."""
+    try:
+        text = vault.read(path, progress).text
+    except VaultError:
+        return ""
+    quotes = {span.linktext: quote for span, quote in _quotes(vault, path, text, progress, (path,))}
+    whole = "\n\n".join(quotes.values())
+    part = first_tokens(whole, MOST_TOKENS)
+    return part if len(part) == len(whole) else part.rsplit("\n", 1)[0] + "\n… (cut)"
+
+
 def _with_embeds(vault: Vault, path: VaultPath, text: str, progress: Progress, above: tuple[VaultPath, ...]) -> str:
     """Return a part of a note with embedded notes quoted. ``above``: the notes in which it is embedded, itself the last."""
+    for span, quote in reversed(_quotes(vault, path, text, progress, above)):
+        before = "" if text[: span.start].endswith("\n") or not span.start else "\n"
+        after = "" if text[span.end :].startswith("\n") or span.end == len(text) else "\n"
+        text = f"{text[: span.start]}{before}{quote}{after}{text[span.end :]}"
+    return text
+
+
+def _quotes(
+    vault: Vault, path: VaultPath, text: str, progress: Progress, above: tuple[VaultPath, ...]
+) -> list[tuple[LinkSpan, str]]:
+    """Return the embeds of notes in a part of a note, each with what is quoted for it."""
     if len(above) > _EMBED_DEPTH:
-        return text
+        return []
     spans = [span for span in link_spans(text) if span.is_embed][:_MOST_EMBEDS]
     if not spans:
-        return text
+        return []
     targets = {link.linktext: link.target for link in vault.links(path, progress)[1] if link.is_embed}
-    for span in reversed(spans):
+    quotes: list[tuple[LinkSpan, str]] = []
+    for span in spans:
         target = targets.get(span.linktext)
         if target is None or not is_note(target) or target in above:
             continue
@@ -262,10 +286,8 @@ def _with_embeds(vault: Vault, path: VaultPath, text: str, progress: Progress, a
         if part is not None:
             inner = _with_embeds(vault, target, part, progress, (*above, target)).strip()
             quote = "\n".join(f"> {line}".rstrip() for line in [f"[[{span.linktext}]]:", *inner.split("\n")])
-            before = "" if text[: span.start].endswith("\n") or not span.start else "\n"
-            after = "" if text[span.end :].startswith("\n") or span.end == len(text) else "\n"
-            text = f"{text[: span.start]}{before}{quote}{after}{text[span.end :]}"
-    return text
+            quotes.append((span, quote))
+    return quotes
 
 
 def _part(vault: Vault, path: VaultPath, section: str, progress: Progress) -> str | None:
@@ -464,7 +486,7 @@ def _about(vault: Vault, name: str, request: str, progress: Progress) -> list[Me
     if len(name) > _MAX_NOTE_NAME:
         raise VaultError(INVALID_ARGUMENTS, f"path may have at most {_MAX_NOTE_NAME} characters, got {len(name)}")
     path = vault.locate(name, progress)
-    return [request.replace("{path}", repr(path)), _attached_note(vault, path)]
+    return [request.replace("{path}", repr(path)), *_attached_note(vault, path, progress)]
 
 
 def _review(vault: Vault, date: str, progress: Progress) -> list[Message]:
@@ -489,11 +511,14 @@ def _review(vault: Vault, date: str, progress: Progress) -> list[Message]:
         request += "\n\nNotes changed last on that day:\n- " + "\n- ".join(changed[:_MAX_CHANGED]) + more
     else:
         request += "\n\nNo note was changed last on that day."
-    return [request, *([_attached_note(vault, daily.path)] if daily.exists else [])]
+    return [request, *(_attached_note(vault, daily.path, progress) if daily.exists else [])]
 
 
-def _attached_note(vault: Vault, path: VaultPath) -> Resource:
-    return read_resource(vault, uri_of(vault, path), 0)
+def _attached_note(vault: Vault, path: VaultPath, progress: Progress) -> list[Message]:
+    """Return a note as it is, and the notes that it embeds, if there are any."""
+    embedded_notes = embedded(vault, path, progress)
+    note: Message = read_resource(vault, uri_of(vault, path), 0)
+    return [note, *([f"The notes that it embeds:\n\n{embedded_notes}"] if embedded_notes else [])]
 
 
 def plain_name(text: str) -> str:

@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 from vaultwire.toolkit.phrases import add_facts, counted, iso_time, local_time, rough_tokens, shortened
 from vaultwire.toolkit.registry import Bounds, Cursor, Folder, Limit, Outcome, page_of, page_text, position_of, tool
 from vaultwire.tools.attachments import attachments_instead
+from vaultwire.tools.explained import (
+    ExplainedSearch,
+    PartOfScore,
+    by_its_meaning,
+    sum_of,
+    to_explained,
+    to_part,
+    why_line,
+    why_together,
+)
 from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.insights.listing import Unmet
 from vaultwire.vault.search.filters import NoteFilterText, Sort, scalar_texts
-from vaultwire.vault.value_types import Coverage, Found, Hit, NearNotes, Progress, VaultPath
+from vaultwire.vault.value_types import Coverage, Found, Hit, NearNotes, Progress, ScorePart, VaultPath, Why
 from vaultwire.vault.vault import Vault
 
 if TYPE_CHECKING:
     from vaultwire.vault.asking import Asked, SearchHelp
     from vaultwire.vault.attachment_texts.attachment_texts import AttachmentHit
-    from vaultwire.vault.explaining import Why
 
 
 _WORDS_SHOWN = 5  # of those that a note lacks
@@ -44,34 +53,6 @@ class FoundNote(TypedDict):
     meaning: Annotated[NotRequired[int], "How near the note is in meaning, in percent, if it was found by that"]
 
 
-class PartOfScore(TypedDict):
-    """A part of a note's score."""
-
-    what: Annotated[str, "The word or phrase; empty if it is none"]
-    where: Annotated[str, "text, name, alias, heading, tag, file, path, or another reason"]
-    score: Annotated[float, "What it gives"]
-    rarity: Annotated[NotRequired[float], "How rare the word is there; larger is rarer"]
-    times: Annotated[NotRequired[int], "How often it is there"]
-
-
-class ExplainedNote(TypedDict):
-    """Why a note is where it is."""
-
-    path: Annotated[str, "Path in the vault"]
-    place: Annotated[int, "Its place among all results, from 1; 0: it is no result"]
-    score: Annotated[float, "The score by which it ranks: the sum of the parts"]
-    parts: Annotated[list[PartOfScore], "What makes the score"]
-    reasons: Annotated[list[str], "Why it is no result, or comes late"]
-
-
-class ExplainedSearch(TypedDict):
-    """Why a search shows what it shows."""
-
-    notes: Annotated[list[ExplainedNote], "The notes shown"]
-    note: Annotated[NotRequired[ExplainedNote], "The note that was asked for"]
-    left_out: Annotated[list[str], "Little words of a question, which count for nothing"]
-
-
 class MatchingAttachment(TypedDict):
     """A PDF or text file that matched."""
 
@@ -82,6 +63,7 @@ class MatchingAttachment(TypedDict):
     more_pages: Annotated[NotRequired[list[int]], "The first of the other pages that match"]
     matches: Annotated[list[MatchingLine], "The best lines of that page; read_notes counts lines in the same way"]
     missing: Annotated[NotRequired[list[str]], "Words of the question that it lacks"]
+    parts: Annotated[NotRequired[list[PartOfScore]], "With explain: what makes the score"]
 
 
 class SoFar(TypedDict):
@@ -191,7 +173,10 @@ def search_notes(
     if meaning == "only":
         near = vault.near(query, folder, progress, only=True)
         assert near is not None
-        lines, data = _by_meaning(query, near, near.with_words((), ())[:limit], max_tokens)
+        hits = near.with_words((), ())[:limit]
+        lines, data = _by_meaning(query, near, hits, max_tokens)
+        if explain:
+            lines += _why_by_meaning(vault, query, folder, near, hits, explain, data, progress)
         return Outcome(["\n".join(lines)], data)
     key, offset = position_of(cursor)
     asked = None if cursor else vault.ask(query, folder, limit, progress, exact_total=exact_total)
@@ -204,6 +189,7 @@ def search_notes(
     near = vault.near(query, folder, progress, only=False) if meaning == "auto" and has_room else None
     help_texts = asked.help if asked else None if cursor else vault.search_help(query, folder, limit, result, progress)
     found = (result, asked, help_texts)
+    together: list[Hit] = []
     if near is not None and near.hits:
         hits = help_texts.hits if help_texts else result.hits
         together = near.with_words(hits, help_texts.absent if help_texts else ())
@@ -217,10 +203,10 @@ def search_notes(
             data["next_cursor"] = f"{key or vault.keep_found(query, folder, result)}.{end}"
             lines.append(f"{_more(result, end)}: pass cursor '{data['next_cursor']}'.")
     if explain and not cursor:
-        lines += _why(vault, query, folder, found, explain, data, progress)
+        lines += _why(vault, query, folder, found, explain, data, progress, near if together else None, together)
     if attachments and not cursor:
         most = max(_ATTACHMENTS, limit - len(data["notes"]) - len(data.get("partial_matches", ())))
-        lines += _attachments(vault, query, folder, most, data, progress)
+        lines += _attachments(vault, query, folder, most, data, progress, explains=bool(explain))
     return Outcome(["\n".join(lines)], data)
 
 
@@ -264,44 +250,63 @@ def _why(
     explain: str,
     data: FoundNotes,
     progress: Progress,
+    near: NearNotes | None = None,
+    together: Sequence[Hit] = (),
 ) -> list[str]:
-    """Return why the notes are where they are, one a line; put it into the data."""
+    """Return why the notes are where they are, one a line; put it into the data.
+
+    ``near``, ``together``: the notes near in meaning, and those of both orders, where the search was by meaning, too.
+    """
     explained = vault.explain_search(query, folder, found, "" if explain == "hits" else explain, progress)
     shown = len(data["notes"]) + len(data.get("partial_matches", ()))
-    hits = explained.hits[:shown]
-    data["explained"] = ExplainedSearch(notes=[_to_explained(why) for why in hits], left_out=explained.left_out)
-    lines = ["Why:", *map(_why_line, hits)]
+    hits = explained.hits[:shown] if near is None else why_together(explained.hits, near, together[:shown])
+    data["explained"] = ExplainedSearch(notes=[to_explained(why) for why in hits], left_out=explained.left_out)
+    lines = ["Why:"]
+    for why in hits:
+        lines += [why_line(why), *(f"    {reason}" for reason in why.reasons)]
+    if near is not None:
+        data["explained"]["by_meaning"] = True
     if explained.left_out:
         lines.append(f"  (left out: {', '.join(explained.left_out)})")
     if explained.note is not None:
-        near = vault.place_by_meaning(query, folder, explained.note.path, progress)
-        place = () if near is None else (f"by meaning it is number {near.rank}, {near.likeness:.0%} near",)
-        note = explained.note._replace(reasons=(*place, *explained.note.reasons))
-        data["explained"]["note"] = _to_explained(note)
-        lines.append(_why_line(note) if note.place else f"  {note.path} is not shown:")
+        hit = vault.place_by_meaning(query, folder, explained.note.path, progress)
+        note = explained.note._replace(reasons=(*by_its_meaning(hit), *explained.note.reasons))
+        if near is not None:
+            whys = why_together([*explained.hits, explained.note], near, together)
+            note = next((why for why in whys if why.path == note.path), note)
+        data["explained"]["note"] = to_explained(note)
+        lines.append(why_line(note) if note.place else f"  {note.path} is not shown:")
         lines += [f"    {reason}" for reason in note.reasons]
     return lines
 
 
-def _why_line(why: Why) -> str:
-    parts = " ".join(
-        f"{part.score:+.2f} {part.what}{' in ' if part.what else ''}{part.where}"
-        + (f" (rarity {part.rarity:.2f}{f', {part.times} times' if part.times else ''})" if part.rarity else "")
-        for part in why.parts
-    )
-    return f"  {why.place}. {why.path}: {why.score:.2f} ={' ' if parts else ''}{parts}"
-
-
-def _to_explained(why: Why) -> ExplainedNote:
-    parts = []
-    for part in why.parts:
-        shown = PartOfScore(what=part.what, where=part.where, score=part.score)
-        if part.rarity is not None:
-            shown["rarity"] = part.rarity
-        if part.times is not None:
-            shown["times"] = part.times
-        parts.append(shown)
-    return ExplainedNote(path=why.path, place=why.place, score=why.score, parts=parts, reasons=list(why.reasons))
+def _why_by_meaning(
+    vault: Vault,
+    query: str,
+    folder: str,
+    near: NearNotes,
+    hits: Sequence[Hit],
+    explain: str,
+    data: FoundNotes,
+    progress: Progress,
+) -> list[str]:
+    """Return why notes are where they are in a search by meaning alone; put it into the data."""
+    whys = why_together((), near, hits[: len(data["notes"])])
+    data["explained"] = ExplainedSearch(notes=[*map(to_explained, whys)], left_out=[], by_meaning=True)
+    lines = ["Why:"]
+    for why in whys:
+        lines += [why_line(why), *(f"    {reason}" for reason in why.reasons)]
+    if explain != "hits":
+        path = vault.locate(explain, progress)
+        hit = vault.place_by_meaning(query, folder, path, progress)
+        reasons = by_its_meaning(hit) or [
+            "it is not found by meaning: it has no vectors yet, or does not meet the conditions"
+        ]
+        place, score = (hit.rank, hit.score) if hit and hit.rank <= len(hits) else (0, 0.0)
+        note = Why(path, place, score, (ScorePart("", "rank by meaning", score),) if place else (), tuple(reasons))
+        data["explained"]["note"] = to_explained(note)
+        lines += [why_line(note) if place else f"  {path} is not shown:", *(f"    {reason}" for reason in reasons)]
+    return lines
 
 
 def _by_meaning(
@@ -344,7 +349,9 @@ def embedded_so_far(coverage: Coverage) -> tuple[EmbeddedSoFar, list[str]]:
     return data, lines
 
 
-def _attachments(vault: Vault, query: str, folder: str, most: int, data: FoundNotes, progress: Progress) -> list[str]:
+def _attachments(
+    vault: Vault, query: str, folder: str, most: int, data: FoundNotes, progress: Progress, *, explains: bool
+) -> list[str]:
     """Return what is said of attachments that match, nothing if none does; put them into the data."""
     result = vault.search_attachments(query, folder, most, progress)
     if result is None:
@@ -355,7 +362,11 @@ def _attachments(vault: Vault, query: str, folder: str, most: int, data: FoundNo
         data["attachments_total"] = result.total
         verb = "matches" if result.total == 1 else "match"
         lines.append(f"{counted(result.total, 'attachment')} {verb}:")
-        lines += [line for hit in result.hits for line in _attachment_lines(hit)]
+        for hit, attachment in zip(result.hits, data["attachments"], strict=True):
+            lines += _attachment_lines(hit)
+            if explains:
+                attachment["parts"] = [*map(to_part, hit.parts)]
+                lines.append(f"  why: {sum_of(hit)}")
     if result.total > len(result.hits):
         lines.append(f"{result.total - len(result.hits)} more attachments: give a larger limit.")
     if result.unread:

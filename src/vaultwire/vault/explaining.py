@@ -18,22 +18,9 @@ from vaultwire.vault.search.note_parts import read_searchable
 from vaultwire.vault.search.query import And, Expression, Not, Or, Property, Query, Within, parse_query
 from vaultwire.vault.search.questions import all_parts, plain_words, question_in, sought, without_sentence_marks
 from vaultwire.vault.search.terms import Pattern, Text
-from vaultwire.vault.value_types import Found, Hit, Progress, ScorePart, VaultPath
+from vaultwire.vault.value_types import Found, Hit, Progress, ScorePart, VaultPath, Why
 
 _SHOWN = 10  # on an ordinary page
-
-
-class Why(NamedTuple):
-    """Why a note is where it is: its place from 1 (0: it is no result), its score, and the parts, which add up to it.
-
-    ``reasons``: why it is no result, or comes late.
-    """
-
-    path: VaultPath
-    place: int
-    score: float
-    parts: tuple[ScorePart, ...]
-    reasons: tuple[str, ...] = ()
 
 
 class Explained(NamedTuple):

@@ -68,6 +68,19 @@ class ScorePart(NamedTuple):
     times: int | None = None
 
 
+class Why(NamedTuple):
+    """Why a note is where it is: its place from 1 (0: it is no result), its score, and the parts, which add up to it.
+
+    ``reasons``: why it is no result, or comes late.
+    """
+
+    path: VaultPath
+    place: int
+    score: float
+    parts: tuple[ScorePart, ...]
+    reasons: tuple[str, ...] = ()
+
+
 class Hit(NamedTuple):
     """One note that a search found, with the best of its ``matches`` lines. ``missing``: words of the query it lacks.
 
@@ -320,12 +333,16 @@ class Coverage(NamedTuple):
 
 
 class MeaningHit(NamedTuple):
-    """A note that is near in meaning: ``likeness`` at most 1, its rank by it, from 1, and the lines of its nearest part."""
+    """A note that is near in meaning: ``likeness`` at most 1, its rank by it, from 1, and the lines of its nearest part.
+
+    ``score``: what the rank gives to the score of words and meaning together.
+    """
 
     path: VaultPath
     likeness: float
     rank: int
     lines: list[Line]
+    score: float
 
 
 class NearNotes(NamedTuple):

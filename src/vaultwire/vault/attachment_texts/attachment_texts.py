@@ -26,7 +26,7 @@ from vaultwire.vault.search.note_parts import snippets
 from vaultwire.vault.search.query import And, Expression, Not, Or, Property, Query, Within
 from vaultwire.vault.search.questions import question_in, sought
 from vaultwire.vault.search.terms import Pattern, Text, rarity
-from vaultwire.vault.value_types import Line, NoteStat, Progress, VaultPath
+from vaultwire.vault.value_types import Line, NoteStat, Progress, ScorePart, VaultPath
 
 # Larger text files are mostly data of programs.
 _MOST_TEXT_BYTES = 5_000_000
@@ -49,6 +49,7 @@ class AttachmentHit(NamedTuple):
     """An attachment that a search found: its best page with the best lines, by their numbers in the whole text.
 
     ``page`` is 0 for a file without pages, and if only the name matches. ``more_pages``: the first others that match.
+    ``parts``: what makes the score.
     """
 
     path: VaultPath
@@ -59,6 +60,7 @@ class AttachmentHit(NamedTuple):
     more_pages: list[int]
     lines: list[Line]
     missing: tuple[str, ...]
+    parts: tuple[ScorePart, ...]
 
 
 class FoundAttachments(NamedTuple):
@@ -271,18 +273,19 @@ class _Search:
             places += [(file, number) for number in numbers[:_PAGES_OF_FILE]]
             if len(places) >= _RANKED_PAGES:
                 break
-        best: dict[int, tuple[float, StoredPage]] = {}
+        best: dict[int, tuple[float, tuple[ScorePart, ...], StoredPage]] = {}
         for page in self._store.pages(places):
             self._progress.check()
-            score = page_score(
-                [(term.forms, term.weight) for term in terms], page.text if page.number else "", names[page.file]
-            )
+            parts = score_parts(terms, page.text if page.number else "", names[page.file])
+            score = sum(part.score for part in parts)
             if page.file not in best or score > best[page.file][0]:
-                best[page.file] = score, page
+                best[page.file] = score, parts, page
         for file in files - best.keys():
-            best[file] = 0.0, StoredPage(file, 0, "", b"", 0)
+            best[file] = 0.0, (), StoredPage(file, 0, "", b"", 0)
         ranked = sorted(best, key=lambda file: (-best[file][0], self._files[file].stat.path))
-        return [self._hit(page, score, terms) for score, page in map(best.__getitem__, ranked[:most])], len(ranked)
+        return [
+            self._hit(page, score, parts, terms) for score, parts, page in map(best.__getitem__, ranked[:most])
+        ], len(ranked)
 
     def _term(self, text: str, forms: tuple[str, ...], factor: float) -> _Term:
         holders: dict[int, set[int]] = {}
@@ -300,7 +303,7 @@ class _Search:
     def _numbers(self, terms: Iterable[_Term], file: int) -> set[int]:
         return set[int]().union(*(term.holders.get(file, ()) for term in terms)) or {0}
 
-    def _hit(self, page: StoredPage, score: float, terms: list[_Term]) -> AttachmentHit:
+    def _hit(self, page: StoredPage, score: float, parts: tuple[ScorePart, ...], terms: list[_Term]) -> AttachmentHit:
         file = self._files[page.file]
         numbers = self._numbers(terms, page.file) - {0}
         is_paged = kind_of(file.stat.path) == "pdf"
@@ -313,6 +316,7 @@ class _Search:
             sorted(numbers - {page.number})[:_PAGES_NAMED] if is_paged else [],
             _lines(page, terms) if page.number else [],
             tuple(term.text for term in terms if page.file not in term.holders),
+            parts,
         )
 
     # ------------------------------------------------------------------ which files match
@@ -360,14 +364,18 @@ class _Search:
         return files
 
 
-def page_score(terms: Iterable[tuple[tuple[str, ...], float]], text: str, name: str) -> float:
-    """Return how well a page answers: for each term its weight, more if it is there more often, and more in the name."""
-    score = 0.0
-    for forms, weight in terms:
-        often = max((text.count(form) for form in forms if form), default=0)
-        named = any(form in name for form in forms if form)
-        score += weight * (often / (often + _FREQUENCY) + _NAME * named)
-    return _SCALE * score
+def score_parts(terms: Iterable[_Term], text: str, name: str) -> tuple[ScorePart, ...]:
+    """Return how well a page answers: for each term its weight, more if it is there more often, and more in the file's name."""
+    parts: list[ScorePart] = []
+    for term in terms:
+        often = max((text.count(form) for form in term.forms if form), default=0)
+        weight = _SCALE * term.weight
+        if often:
+            score = weight * often / (often + _FREQUENCY)
+            parts.append(ScorePart(term.text, "text", score, term.weight, often))
+        if any(form in name for form in term.forms if form):
+            parts.append(ScorePart(term.text, "file", weight * _NAME, term.weight))
+    return tuple(parts)
 
 
 def _forms(part: Expression) -> list[str]:
