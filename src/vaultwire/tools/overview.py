@@ -5,7 +5,7 @@ Docstrings here are product text: a model reads them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
 from vaultwire.installation import hint_for_clients
@@ -36,6 +36,7 @@ from vaultwire.vault.visibility.visible_files import HIDDEN
 
 if TYPE_CHECKING:
     from vaultwire.vault.attachment_texts.attachment_texts import ReadingReport
+    from vaultwire.vault.links.faults import Finding
 
 _PROBLEMS_NAMED = 3  # of attachments
 
@@ -47,7 +48,7 @@ class UsedTag(TypedDict):
     notes: Annotated[int, "Notes that have it or a tag below it"]
 
 
-_KINDS = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+_KINDS = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}; with what, others"
 
 
 class FoundFault(TypedDict):
@@ -70,13 +71,22 @@ class CheckedNotes(TypedDict):
     next_cursor: Annotated[NotRequired[str], "Pass as cursor to check the rest; absent at the end"]
 
 
-@tool(title="Check notes", category="overview", listed="standard", time_class="search", read_only=True, plain=("path",))
+@tool(
+    title="Check notes",
+    category="overview",
+    listed="standard",
+    time_class="search",
+    read_only=True,
+    rare=("what",),
+    plain=("path",),
+)
 def check_notes(
     vault: Vault,
     progress: Progress,
     /,
     path: OptionalName = "",
     folder: Folder = "",
+    what: Literal["notes", "memory", "sources"] = "notes",
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Outcome[CheckedNotes]:
@@ -89,9 +99,13 @@ def check_notes(
 
     Args:
         path: Only of this note.
+        what: "memory": undated, duplicate, differing and superseded entries, dead links. "sources": claims of notes tagged
+            subject or entity, or of this note, without a link to a source that resolves.
     """
     if path and (folder or cursor):
         raise VaultError(INVALID_ARGUMENTS, "path: give a path or a folder, not both.", argument="path")
+    if what != "notes":
+        return _check_other(vault, progress, path, folder, limit, of_memory=what == "memory")
     key, offset = position_of(cursor)
     if path:
         file, findings = vault.check(path, progress)
@@ -106,7 +120,21 @@ def check_notes(
             key = vault.paged.keep(question, suspects, suspects.size, lost)
         faulty = sum(1 for _, findings in files if findings)
         where = f"{faulty} of {counted(total, 'file')}" if faulty else counted(total, "file")
-    faults = [
+    faults = _to_faults(files)
+    data = CheckedNotes(faults=faults, files_checked=position - offset, files_total=total)
+    head = f"{counted(len(faults), 'fault')} in {where}"
+    if offset or position < total:
+        which = "First" if not offset else "Next" if position < total else "Last"
+        shown = f"{which} {counted(len(faults), 'fault')}" if faults else "No further faults"
+        head = f"{shown} ({position} of {counted(total, 'file')} checked)"
+    lines = [f"{head}{':' if faults else '.'}"]
+    lines += _fault_lines(faults)
+    more = f"To check the other {counted(total - position, 'file')}"
+    return page_outcome(data, lines, position, total, key, more)
+
+
+def _to_faults(files: Iterable[tuple[str, Sequence[Finding]]]) -> list[FoundFault]:
+    return [
         FoundFault(
             path=file,
             line=finding.line,
@@ -118,16 +146,26 @@ def check_notes(
         for file, findings in files
         for finding in findings
     ]
-    data = CheckedNotes(faults=faults, files_checked=position - offset, files_total=total)
-    head = f"{counted(len(faults), 'fault')} in {where}"
-    if offset or position < total:
-        which = "First" if not offset else "Next" if position < total else "Last"
-        shown = f"{which} {counted(len(faults), 'fault')}" if faults else "No further faults"
-        head = f"{shown} ({position} of {counted(total, 'file')} checked)"
-    lines = [f"{head}{':' if faults else '.'}"]
-    lines += [f"{fault['path']}:{fault['line']}: {fault['kind']}: {fault['message']}" for fault in faults]
-    more = f"To check the other {counted(total - position, 'file')}"
-    return page_outcome(data, lines, position, total, key, more)
+
+
+def _fault_lines(faults: Iterable[FoundFault]) -> list[str]:
+    return [f"{fault['path']}:{fault['line']}: {fault['kind']}: {fault['message']}" for fault in faults]
+
+
+def _check_other(
+    vault: Vault, progress: Progress, path: str, folder: str, limit: int, *, of_memory: bool
+) -> Outcome[CheckedNotes]:
+    """Check memory, or the sources of wiki notes."""
+    from vaultwire.memory import checks  # noqa: PLC0415 - few calls need it
+
+    files = (checks.check_memory if of_memory else checks.check_sources)(vault, path, folder, progress)
+    faults = _to_faults(files)
+    data = CheckedNotes(faults=faults[:limit], files_checked=len(files), files_total=len(files))
+    lines = [f"{counted(len(faults), 'fault')} in {counted(len(files), 'note')}{':' if faults else '.'}"]
+    lines += _fault_lines(faults[:limit])
+    if len(faults) > limit:
+        lines.append(f"{len(faults) - limit} more: give a larger limit, or a path.")
+    return Outcome(["\n".join(lines)], data)
 
 
 # ---------------------------------------------------------------------- duplicates
