@@ -110,6 +110,19 @@ _REFUSED = {
     "dataview: long chain": "LIST WHERE " + "a+" * 9_000 + "a",
     "dataview: open text": 'LIST WHERE "' + "\\\\" * 9_000,
 }
+_REFUSED_BASES = {
+    "base: no YAML": "views: [",
+    "base: formula of 1 MB": "formulas:\n  f: " + "a + " * 250_000 + "a\n",
+    "base: longest formula": "formulas:\n  f: '" + "a + " * 4_999 + "a'\n",
+    "base: 10,000 views": "views:\n" + "  - {type: table, name: a}\n" * 10_000,
+    "base: 500 views and one": "views:\n" + "".join(f"  - {{type: table, name: v{n}}}\n" for n in range(501)),
+    "base: bomb of aliases": "a: &a [x, x, x, x, x, x, x, x, x]\n"
+    + "".join(
+        f"{name}: &{name} [{', '.join([f'*{below}'] * 9)}]\n"
+        for below, name in zip("abcdefgh", "bcdefghi", strict=True)
+    ),
+    "base: deep brackets": "a: " + "[" * 90_000,
+}
 # One filter each, of a kind that many bases have.
 _FILTERS = {
     "filter: day before a day": 'due < "2026-03-01"',
@@ -135,7 +148,7 @@ _TARGETS = {
     "formula and sort, all rows": 120.0,
     **dict.fromkeys(_FILTERS, 40.0),
     "base of 20 views with formulas": 400.0,
-    **dict.fromkeys(_REFUSED, 100.0),
+    **dict.fromkeys((*_REFUSED, *_REFUSED_BASES), 100.0),
     "repeated query": 5.0,
     "memory MiB": 40.0,
 }
@@ -194,6 +207,8 @@ def _measure(folder: Path) -> dict[str, float]:
     found["dataview: first query of all notes"] = _timed(partial(dataview, _DATAVIEW["dataview: groups"]))
     for name, text in (*_DATAVIEW.items(), *_REFUSED.items()):
         found[name] = _median(partial(dataview, text), _FEW_RUNS)
+    for name, text in _REFUSED_BASES.items():
+        found[name] = _median(partial(_refused, bases, text), _FEW_RUNS)
     repeated = bases()
     found["repeated query"] = _median(partial(_query, lambda: repeated, _QUERIES["formula and sort, all rows"]))
     found["memory MiB"] = (_resident() - before) / _MIB
@@ -206,6 +221,11 @@ def _measure(folder: Path) -> dict[str, float]:
 def _query(bases: Callable[[], Bases], text: str) -> None:
     result = bases().query(BaseSource(text=text), this="Area 7/Topic 7/Note 7.md")
     result.rows[:_PAGE]
+
+
+def _refused(bases: Callable[[], Bases], text: str) -> None:
+    with suppress(VaultError):
+        bases().query(BaseSource(text=text))
 
 
 def _all_views(bases: Callable[[], Bases], text: str) -> None:

@@ -185,6 +185,10 @@ POLICY_KEYS = {
         "`true` or `false`",
         "`true`: no tool that changes notes is listed or run. The same as `--read-only`.",
     ),
+    "write_quiet_seconds": (
+        "0 to 60",
+        "Edits of one note are written together once it was quiet for so many seconds. 0, the default: each at once.",
+    ),
     "symlinks": ("`true` or `false`", "`true`: symbolic links are followed, to files that may be seen."),
     "paths.read": ("list of patterns", "Only these files may be seen."),
     "paths.write": ("list of patterns", "Only these files may be changed."),

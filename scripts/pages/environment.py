@@ -66,6 +66,12 @@ VARIABLES = (
         "`true`",
     ),
     Variable(
+        "VAULTWIRE_INLINE_FIELDS",
+        OURS,
+        "true: [inline fields](dataview.md#inline-fields-as-properties) of notes count as properties.",
+        "`false`",
+    ),
+    Variable(
         "VAULTWIRE_CACHE",
         OURS,
         "The folder of the index. It must not be in the vault.",

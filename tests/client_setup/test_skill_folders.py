@@ -13,7 +13,7 @@ import pytest
 from support.command_line import run_command
 from vaultwire.client_setup import installing, skill_folders
 from vaultwire.client_setup.clients import CLIENTS, System, find_skills
-from vaultwire.skills.skill import bundled_skills, read_bundled
+from vaultwire.skills import bundled_skills, read_bundled
 
 ALL = {f"{skill.name}/{path}": read_bundled(skill.name, path) for skill in bundled_skills() for path in skill.files}
 NOTES = "vaultwire-notes/SKILL.md"

@@ -22,7 +22,7 @@ from typing import Any
 
 from support.at_the_desk import Desk
 from support.vaults import write_vault
-from vaultwire.skills.skill import bundled_skills
+from vaultwire.skills import bundled_skills
 
 MODULES = Path(os.environ["VAULTWIRE_CLAUDE"]).resolve()
 KEY = "sk-ant-" + "0" * 40

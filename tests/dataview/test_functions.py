@@ -9,13 +9,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from support.dql_text import parse_expression
 from vaultwire.bases.row import FileFacts, LinkFact
 from vaultwire.bases.values import Budget, CellError, Value
 from vaultwire.dataview.evaluation import check_calls, compile_expression, evaluate
 from vaultwire.dataview.fields import NO_FIELDS, NoteFields, note_fields
 from vaultwire.dataview.functions import FUNCTION_NAMES, Frame, Shared
 from vaultwire.dataview.pages import Page, Vault
-from vaultwire.dataview.parser import QueryProblem, parse_expression
+from vaultwire.dataview.parser import QueryProblem
 from vaultwire.dataview.values import equal, text_of
 from vaultwire.markdown.parse import parse_note
 
@@ -78,7 +79,7 @@ def _frame(budget: Budget | None = None) -> Frame:
 
 def _value(text: str) -> Value:
     node = parse_expression(text)
-    check_calls([node], text)
+    check_calls([node], f"LIST {text}")
     return evaluate(compile_expression(node), _frame())
 
 
@@ -378,6 +379,21 @@ def test_what_fails_says_why(text: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("((x) => x + 1)(2)", 3.0),
+        ('default(((x) => {"done": "yes"}["done"])(1), "no")', "yes"),
+        ("((x, y) => y)(1)", None),
+        ("((x) => 5)(1, 2)", 5.0),
+        ("map([1, 2], (x) => ((y) => x * y)(10))", [10.0, 20.0]),
+    ],
+)
+def test_a_lambda_may_be_called_where_it_stands(text: str, value: Value) -> None:
+    """An argument that is not given is null; one too many is left out."""
+    assert _value(text) == value
+
+
+@pytest.mark.parametrize(
     ("text", "column", "words"),
     [
         ("1 + lowr(a)", 5, "There is no function 'lowr'. There is lower."),
@@ -390,9 +406,9 @@ def test_what_fails_says_why(text: str, words: str) -> None:
 def test_calls_that_never_work_are_told_before_the_rows(text: str, column: int, words: str) -> None:
     """They are mistakes of the text, with their place."""
     with pytest.raises(QueryProblem) as raised:
-        check_calls([parse_expression(text)], text)
+        check_calls([parse_expression(text)], f"LIST {text}")
     assert words in str(raised.value)
-    assert raised.value.column == column
+    assert raised.value.column == column + len("LIST ")
 
 
 def test_work_and_memory_are_bounded() -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.dql_text import parse_expression, to_text
 from vaultwire.bases.values import Duration
-from vaultwire.dataview.parser import QueryProblem, parse_duration, parse_expression, parse_query
+from vaultwire.dataview.parser import QueryProblem, parse_duration, parse_query
 from vaultwire.dataview.tree import (
+    Applied,
     Binary,
     BothSources,
     Call,
@@ -38,7 +39,6 @@ from vaultwire.dataview.tree import (
     TagSource,
     Where,
     expression_text,
-    to_text,
 )
 
 _NAMES = st.sampled_from(["due", "file", "simple-field", "Größe", "row", "x1", "sort", "🎅", "a_b", "this"])
@@ -67,6 +67,12 @@ _NODES: st.SearchStrategy[Any] = st.recursive(
         st.builds(Index, inner, inner.filter(lambda node: not isinstance(node, Name))),
         st.builds(lambda of, name: Index(of, Literal(name)), inner, _NAMES),
         st.builds(lambda names, body: Lambda(tuple(names), body), st.lists(_NAMES, max_size=2), inner),
+        st.builds(
+            lambda names, body, items: Applied(Lambda(tuple(names), body), tuple(items)),
+            st.lists(_NAMES, max_size=2),
+            inner,
+            st.lists(inner, max_size=2),
+        ),
         st.builds(Not, inner),
         st.builds(
             Binary, st.sampled_from(["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "&", "|"]), inner, inner
@@ -128,17 +134,17 @@ def test_what_is_written_is_read_again(query: Query) -> None:
 @settings(max_examples=400, deadline=None)
 def test_any_text_gives_a_query_or_a_problem(text: str) -> None:
     """Nothing else comes out, and a problem has its place in the text."""
-    for read in (parse_query, parse_expression):
-        problem = _problem(read, text)
+    for query in (text, f"LIST WHERE {text}"):
+        problem = _problem(query)
         if problem is not None:
-            lines = text.split("\n")
+            lines = query.split("\n")
             assert 1 <= problem.line <= len(lines)
             assert 1 <= problem.column <= len(lines[problem.line - 1]) + 1
 
 
-def _problem(read: Callable[[str], object], text: str) -> QueryProblem | None:
+def _problem(text: str) -> QueryProblem | None:
     try:
-        read(text)
+        parse_query(text)
     except QueryProblem as problem:
         return problem
     return None

@@ -16,7 +16,7 @@ from support.proofs import proves
 from support.vaults import write_vault
 from support.wire import STATELESS_REVISION
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.skills.skill import bundled_skills
+from vaultwire.skills import bundled_skills
 
 SKILLS = "io.modelcontextprotocol/skills"
 DECLARED: dict[str, Any] = {"extensions": {SKILLS: {}}}
@@ -120,7 +120,9 @@ def test_the_extension_is_declared_and_served(reach_shared: Callable[..., Client
         assert "extensions" not in client.opened["capabilities"]
         assert client.request("skills/list")["error"]["code"] == -32601
         return
-    assert client.opened["capabilities"]["extensions"] == {SKILLS: {}}
+    every = {SKILLS, "io.modelcontextprotocol/tasks", "io.modelcontextprotocol/ui"}
+    told = client.opened["capabilities"]["extensions"]
+    assert set(told) == (every if revision == STATELESS_REVISION else {SKILLS})
     assert "resources" in client.opened["capabilities"]
     result = client.request("skills/list")["result"]
     assert [entry["uri"] for entry in result["skills"]] == OURS
@@ -132,7 +134,8 @@ def test_the_extension_is_declared_and_served(reach_shared: Callable[..., Client
             assert each["ttlMs"] > 0
         else:
             assert not {"resultType", "ttlMs", "cacheScope"} & set(each)
-    assert "extensions" not in reach_shared({}).opened["capabilities"]
+    undeclared = reach_shared({}).opened["capabilities"]
+    assert set(undeclared.get("extensions", {})) == (every if revision == STATELESS_REVISION else set())
 
 
 @WITH_EXTENSIONS

@@ -27,7 +27,7 @@ ONLY = {
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
     # desk/http_endpoint.py: the page of the desk.
     # server/apps/pages.py: the modules of the desk's page, for views inside clients.
-    # skills/skill.py: the skills that come with the program.
+    # skills/__init__.py: the skills that come with the program.
     # cli/servers.py: the key to show a server, from a file the person names; the log of a run without a terminal (--log-file).
     # cli/notes.py: the text of an argument, from a file the person names.
     # obsidian/plugin_files.py: the companion plugin, into the settings of the person's Obsidian.
@@ -53,7 +53,7 @@ ONLY = {
         "desk/http_endpoint.py",
         "server/apps/__init__.py",
         "obsidian/known_vaults.py",
-        "skills/skill.py",
+        "skills/__init__.py",
         "service.py",
         "cli/demo.py",
         "cli/servers.py",
@@ -84,6 +84,7 @@ ONLY = {
     # vault/index/freshness.py: building the text index while the vault is watched.
     # meaning/embedding.py: embedding notes while the vault is watched.
     # vault/attachment_texts/attachment_texts.py: reading attachments meanwhile.
+    # vault/holding/delayed_writes.py: writing what was kept back, if a policy asks for that.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/workers.py",
@@ -97,6 +98,7 @@ ONLY = {
         "vault/index/freshness.py",
         "meaning/embedding.py",
         "vault/attachment_texts/attachment_texts.py",
+        "vault/holding/delayed_writes.py",
     ),
     # meaning/worker.py: a model works apart. vault/attachment_texts/reading.py: PDFs are read apart, with bounds of the system.
     "subprocess.Popen": (

@@ -15,7 +15,7 @@ import pytest
 
 from support.calls import call, refusal
 from support.command_line import run_command
-from support.static_model import GROUPS, write_model
+from support.static_model import DIMENSIONS, GROUPS, write_model
 from support.vaults import write_vault
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.config import ConfigError, make_config
@@ -335,11 +335,11 @@ def test_why_a_note_is_found_names_its_place_by_meaning(vault: Vault) -> None:
 
 def test_the_overview_says_how_many_notes_can_be_found(vault: Vault) -> None:
     before = call(vault, "vault_overview", what="stats")
-    assert before.data["stats"]["by_meaning"] == {"embedded": 0, "notes": 4}
+    assert before.data["stats"]["by_meaning"] == {"embedded": 0, "notes": 4, "bytes": 0}
     embed(vault)
     after = call(vault, "vault_overview", what="stats")
-    assert after.data["stats"]["by_meaning"] == {"embedded": 4, "notes": 4}
-    assert "4 of 4 notes can be found by meaning" in after.texts[0]
+    assert after.data["stats"]["by_meaning"] == {"embedded": 4, "notes": 4, "bytes": 4 * DIMENSIONS * 2}
+    assert "4 of 4 notes can be found by meaning: 128 bytes of vectors" in after.texts[0]
 
 
 def test_a_command_finds_by_meaning(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,3 +379,78 @@ def test_a_hit_by_words_keeps_its_lines() -> None:
     (first,) = fused(near("a"), ["x"], [hit("a")], [])
     assert first.lines == [Line(1, "a")]
     assert np.isclose(first.score, 1000 * 2 / 21)
+
+
+# ---------------------------------------------------------------------- notes like a note
+
+
+def test_notes_of_the_same_meaning_are_suggested_with_the_part_that_is_nearest(vault: Vault) -> None:
+    embed(vault)
+    outcome = call(vault, "list_links", path="Ride", what="suggested")
+    (trip, *_) = outcome.data["suggested"]
+    assert trip["path"] == "Work/Trip.md"
+    assert trip["meaning"] > 80
+    assert trip["place"] == {"line": 1}
+    assert trip["reasons"][-1] == f"{trip['meaning']}% near in meaning"
+    assert outcome.data["by_meaning"] == {"embedded": 4, "notes": 4}
+    assert "Old/Attic.md" not in outcome.texts[0]
+
+
+def test_the_place_is_in_the_part_that_is_nearest(tmp_path: Path, vault: Vault) -> None:
+    filler = "\n".join(["oven and dough, " * 20] * 3)
+    (tmp_path / "vault" / "Long.md").write_text(f"# Baking\n{filler}\n# Driving\n\nAn automobile. {'car ' * 100}\n")
+    embed(vault)
+    found = {each["path"]: each for each in call(vault, "list_links", path="Long", what="suggested").data["suggested"]}
+    assert found["Ride.md"]["place"] == {"line": 7, "heading": "Driving"}
+    assert found["Cooking.md"]["place"] == {"line": 2, "heading": "Baking"}
+
+
+def test_a_note_without_vectors_gets_suggestions_by_words(tmp_path: Path, vault: Vault) -> None:
+    embed(vault)
+    (tmp_path / "vault" / "New.md").write_text("Ask in the hall.\n")
+    outcome = call(vault, "list_links", path="New", what="suggested")
+    assert [(note["path"], note["place"]) for note in outcome.data["suggested"]] == [
+        ("Hall.md", {"line": 1, "name": "hall"})
+    ]
+    assert "(By meaning, 4 of 5 notes can be found so far.)" in outcome.texts[0]
+
+
+def test_a_model_that_does_not_work_leaves_the_other_suggestions_and_groups(tmp_path: Path) -> None:
+    write_vault(tmp_path / "vault", VAULT)
+    (tmp_path / "model").mkdir()
+    with closing(opened(tmp_path, str(tmp_path / "model"))) as vault:
+        for tool, arguments in (("list_links", {"path": "Ride", "what": "suggested"}), ("find_duplicates", {})):
+            outcome = call(vault, tool, **arguments)
+            assert outcome.data["by_meaning"]["problem"]
+            assert outcome.texts[0].count("Search by meaning does not work") == 1
+
+
+def test_notes_that_say_the_same_in_other_words_are_duplicates(tmp_path: Path, vault: Vault) -> None:
+    pairs = {
+        "de/Auto.md": "Der Wagen.",
+        "en/Car.md": "The car.",
+        "de/Garten.md": "Im Garten.",
+        "en/Garden.md": "A garden.",
+    }
+    for name, text in pairs.items():
+        (tmp_path / "vault" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "vault" / name).write_text(text)
+    embed(vault)
+    outcome = call(vault, "find_duplicates", what="text")
+    groups = [(group["likeness"], group["notes"]) for group in outcome.data["groups"]]
+    assert ("same meaning", ["de/Garten.md", "en/Garden.md"]) in groups
+    assert all(likeness == "same meaning" for likeness, _ in groups)
+    assert not any("Cooking.md" in notes or "Hall.md" in notes for _, notes in groups)
+    assert outcome.data["compared"] == ["likeness of text", "meaning"]
+    assert outcome.data["by_meaning"] == {"embedded": 8, "notes": 8}
+    below = call(vault, "find_duplicates", what="text", folder="en").data["groups"]
+    assert below == []
+
+
+def test_notes_that_share_their_text_are_one_group(tmp_path: Path, vault: Vault) -> None:
+    text = "The vehicle is an automobile with a guitar in it, and bread from the oven, and some money.\n"
+    (tmp_path / "vault" / "One.md").write_text(text)
+    (tmp_path / "vault" / "Other.md").write_text(f"{text}And more.\n")
+    embed(vault)
+    groups = call(vault, "find_duplicates", what="text").data["groups"]
+    assert [group["likeness"] for group in groups if "One.md" in group["notes"]] == ["similar content"]

@@ -22,7 +22,7 @@ from support.sign_in import PASSWORD, URL, Connecting
 from support.vaults import write_vault
 from vaultwire.cli import main
 from vaultwire.remote import people
-from vaultwire.remote.passkeys import PasskeyRefused, Passkeys, can_have_passkeys
+from vaultwire.remote.people import PasskeyRefused, Passkeys, can_have_passkeys
 from vaultwire.remote.store import Store
 
 HOST = URL.removeprefix("https://")

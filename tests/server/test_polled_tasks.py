@@ -196,6 +196,9 @@ def test_who_does_not_declare_the_extension_waits_for_the_answer(
             refused = client.ask(method, {CAPABILITIES: declared}, taskId=task["taskId"], inputResponses={})
             assert refused["code"] == -32021
             assert refused["data"] == {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+        named = {"notifications": {"taskIds": [task["taskId"]]}}
+        refused = client.ask("subscriptions/listen", {CAPABILITIES: declared}, **named)
+        assert (refused["code"], refused["message"].split()[0]) == (-32021, "taskIds")
         stage.gate("a").released.set()
         answer = client.receive()
         assert (answer["id"], answer["result"]["resultType"]) == (call, "complete")

@@ -17,10 +17,10 @@ import pytest
 from scripts.pages.examples import write_sample_vault
 
 from support.command_line import run_command
+from vaultwire import skills as skill_module
 from vaultwire.cli.demo import StdioClient
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.skills import skill as skill_module
-from vaultwire.skills.skill import bundled_skills
+from vaultwire.skills import bundled_skills
 from vaultwire.toolkit.catalog import MORE, load_catalog
 
 FOLDER = Path(skill_module.__file__).parent / "bundled"

@@ -45,12 +45,14 @@ def open_vault(
     *,
     read_first: bool = False,
     rules: VisibilityRules | None = None,
+    has_inline_fields: bool = False,
 ) -> Vault:
     """Return the engine of a folder, built as in the program; ``rules`` say what may be seen.
 
     Its journal is kept in the folder ``state``; without one, in a new folder that goes when the process ends.
     """
     files = Files(str(root), max_bytes) if rules is None else VisibleFiles(str(root), max_bytes, rules)
+    files.has_inline_fields = has_inline_fields
     index = open_index(files, None)
     changes = Changes(files, index, str(state) if state else new_state())
     return vault_over(files, index, open_settings(files), changes, today, read_first=read_first)

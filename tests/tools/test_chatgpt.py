@@ -17,7 +17,7 @@ from support.wire import Server
 from vaultwire.app.engine import AttachmentSources
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, invoke
-from vaultwire.tools.chat_files import make_save_file
+from vaultwire.tools.edit import make_save_file
 from vaultwire.transports.attachment_download import Downloader
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.value_types import NO_PROGRESS, Progress

@@ -14,7 +14,7 @@ from support.refusals import refusal, refused
 from support.vaults import open_vault, write_vault
 from vaultwire.toolkit.catalog import standard_set
 from vaultwire.toolkit.phrases import rough_tokens
-from vaultwire.tools import prompt_pages, prompts
+from vaultwire.tools import prompts
 from vaultwire.tools.prompts import Argument, Message, fill_prompt, list_prompts
 from vaultwire.tools.resources import Resource
 from vaultwire.vault.errors import VaultError
@@ -324,7 +324,7 @@ def test_a_page_is_bounded_and_says_what_it_leaves_out(week: Path, name: str) ->
     (week / "Daily" / "2026-03-31.md").write_text("long\n" * 50_000)
     arguments = {"prepare_meeting": {"about": "Ana"}, "map_of_content": {"topic": "garden"}}.get(name, {})
     text = page(week, name, **arguments)
-    assert rough_tokens(text) <= prompt_pages.MOST_TOKENS * 1.05
+    assert rough_tokens(text) <= prompts.MOST_TOKENS * 1.05
     assert "Left out" in text or "… and " in text
 
 

@@ -116,6 +116,14 @@ def test_with_an_empty_policy_only_links_lead_nowhere(tmp_path: Path) -> None:
     assert load(tmp_path, "symlinks = true").paths is None
 
 
+def test_edits_are_kept_together_only_where_the_policy_says_so(tmp_path: Path) -> None:
+    assert load(tmp_path, "").write_quiet_seconds == 0
+    for text, seconds in (("0", 0), ("2", 2), ("0.5", 0.5), ("60", 60)):
+        loaded = load(tmp_path, f"write_quiet_seconds = {text}")
+        assert loaded.write_quiet_seconds == seconds
+        assert any("written together" in line for line in describe(loaded)) is (seconds > 0)
+
+
 READS, WRITES = {"readOnlyHint": True}, {"readOnlyHint": False}
 
 
@@ -196,6 +204,11 @@ WRONG = [
     ('[paths]\nxyz = ["x"]', 2, "unknown 'xyz' in [paths]; there are read, write, deny, types"),
     ("read_only = 1", 1, "'read_only' must be true or false, not 1"),
     ("paths = 1", 1, "'paths' must be a table: [paths]"),
+    ("write_quiet_seconds = true", 1, "'write_quiet_seconds' must be a number from 0 to 60, not True"),
+    ('\nwrite_quiet_seconds = "2"', 2, "'write_quiet_seconds' must be a number from 0 to 60, not '2'"),
+    ("write_quiet_seconds = -1", 1, "'write_quiet_seconds' must be a number from 0 to 60, not -1"),
+    ("write_quiet_seconds = 61", 1, "'write_quiet_seconds' must be a number from 0 to 60, not 61"),
+    ("write_quiet_seconds = nan", 1, "'write_quiet_seconds' must be a number from 0 to 60, not nan"),
     ('[paths]\ndeny = "Secret"', 2, "'deny' in [paths] must be a list of texts"),
     ("paths.deny = 1", 1, "'deny' in [paths] must be a list of texts"),
     ('[paths]\ndeny = [\n  "a",\n  "[[:alpha:]",\n]', 4, "deny: '[[:alpha:]': sets with"),

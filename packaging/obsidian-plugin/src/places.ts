@@ -26,7 +26,7 @@ export function linkPlace(vault: string, env = process.env, platform: string = p
   return paths.join(statePlace(env, platform, home), `plugin-${name}.json`);
 }
 
-// Where `vaultwire plugin install` says how to start vaultwire on this computer (`PROGRAM_FILE` in obsidian/plugin_files.py).
+// Where `vaultwire plugin install` says how to start vaultwire on this computer (`program_file` in transports/lock_file.py).
 export function programPlace(env = process.env, platform: string = process.platform, home = homedir()): string {
   const paths = platform === "win32" ? path.win32 : path.posix;
   return paths.join(statePlace(env, platform, home), "program.json");

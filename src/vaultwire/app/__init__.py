@@ -164,7 +164,9 @@ def make_run(config: Config, network: NetworkConfig | None = None) -> tuple[Hand
     """
     loaded = load_policy(config)
     policy = make_policy(config, loaded)
-    selection = _selection(config, policy)
+    limits = config.limits
+    without = limits.without_tools if policy.hosts else (*limits.without_tools, WEB)
+    selection = ToolSelection(limits.size, limits.with_tools, without, limits.profile)
     is_contract = DIALECTS[config.dialect].is_contract
 
     def descriptions() -> list[Description]:
@@ -174,7 +176,6 @@ def make_run(config: Config, network: NetworkConfig | None = None) -> tuple[Hand
 
     public_url = "" if network is None or network.public is None else network.public.url
     toolset = Toolset(descriptions, tool_loader(config, policy, public_url))
-    limits = config.limits
     if limits.are_any:
         _check_limits(limits, bool(policy.hosts), load_descriptions(config, loaded))
     middleware = _make_middleware(config, policy)
@@ -213,13 +214,6 @@ def make_run(config: Config, network: NetworkConfig | None = None) -> tuple[Hand
         return handlers, session_maker(config, handlers)
 
     return make(), narrow
-
-
-def _selection(config: Config, policy: Policy | None = None) -> ToolSelection:
-    """Return which tools this run has, and which of them are listed."""
-    limits = config.limits
-    without = limits.without_tools if policy is None or policy.hosts else (*limits.without_tools, WEB)
-    return ToolSelection(limits.size, limits.with_tools, without, limits.profile)
 
 
 def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Description]) -> None:

@@ -37,7 +37,7 @@ from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
 from vaultwire.vault.caller import MEMORY_BUDGET, Caller
 from vaultwire.vault.disk.file_operations import make_private
 from vaultwire.vault.disk.process_lock import ProcessLock
-from vaultwire.vault.value_types import NoProgress
+from vaultwire.vault.value_types import Deadline
 
 # Between two looks at the workspace file. A person who opens another note would notice a second.
 _LOOK_SECONDS = 0.5
@@ -132,22 +132,13 @@ def _listen(last: lock_file.Identity) -> tuple[lock_file.Identity, socket.socket
     return lock_file.Identity(listener.getsockname()[1], last.token), listener
 
 
-class _NoWait(NoProgress):
-    """A ``Progress`` that does not wait for a lock: a vault has one bridge."""
-
-    def __init__(self, root: str) -> None:
-        self._root = root
-
-    def check(self) -> None:
-        raise BridgeRuns(f"the bridge of {self._root} runs already")
-
-
 def _lock_vault(folder: str, key: str, root: str) -> contextlib.ExitStack:
     """Lock the vault for one editor; return what unlocks it. Raises BridgeRuns if another process has the lock."""
     with contextlib.suppress(OSError):  # without a state folder there is no lock
         make_private(folder)
     lock = contextlib.ExitStack()
-    lock.enter_context(ProcessLock(os.path.join(folder, f"{key}.held"), "").held(_NoWait(root)))
+    no_wait = Deadline(0, BridgeRuns(f"the bridge of {root} runs already"))
+    lock.enter_context(ProcessLock(os.path.join(folder, f"{key}.held"), "").held(no_wait))
     return lock
 
 

@@ -135,7 +135,9 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
         max_attachment_bytes=MAX_ATTACHMENT_BYTES if loaded is None else loaded.attachment_bytes,
         read_first=config.read_first,
     )
-    bench.review = None if loaded is None else loaded.review
+    if loaded is not None:
+        bench.review = loaded.review
+        bench.delayed.quiet_seconds = loaded.write_quiet_seconds
     if config.memory_folder is not None:
         bench.memory_folder = config.memory_folder
     if config.meaning is not None:
@@ -192,7 +194,8 @@ def open_index(files: Files, cache: str | None) -> Index:
     from vaultwire.vault.settings.obsidian_settings import CachedSettings  # noqa: PLC0415
     from vaultwire.vault.visibility.excludes import CachedExcludes  # noqa: PLC0415 - after the first answer
 
-    folder = IndexFolder(files.root, cache, files.stamp)
+    # The index of notes with their inline fields says something else of the same files.
+    folder = IndexFolder(files.root, cache, files.stamp + "fields" * files.has_inline_fields)
     return Index(files, folder, CachedExcludes(files.root, CachedSettings(files.root)).get)
 
 
@@ -207,13 +210,14 @@ def _open_files(config: Config, loaded: LoadedPolicy | None = None) -> Files:
     """Return the files of the vault, without what the policy hides."""
     from vaultwire.vault.disk.files import Files  # noqa: PLC0415 - after the first answer, here and below
 
-    if loaded is None:
-        return Files(config.vault, MAX_NOTE_BYTES)
-    if loaded.paths is None:
-        return Files(config.vault, loaded.note_bytes)
-    from vaultwire.vault.visibility.visible_files import VisibleFiles  # noqa: PLC0415
+    if loaded is None or loaded.paths is None:
+        files = Files(config.vault, MAX_NOTE_BYTES if loaded is None else loaded.note_bytes)
+    else:
+        from vaultwire.vault.visibility.visible_files import VisibleFiles  # noqa: PLC0415
 
-    return VisibleFiles(config.vault, loaded.note_bytes, loaded.paths)
+        files = VisibleFiles(config.vault, loaded.note_bytes, loaded.paths)
+    files.has_inline_fields = config.inline_fields
+    return files
 
 
 def survey_vault(config: Config, progress: Progress) -> Inspection:

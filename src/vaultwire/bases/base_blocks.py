@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vaultwire.markdown.block_parser import read_body
 from vaultwire.markdown.canvas import edited_cards
 from vaultwire.markdown.diffs import differences
-from vaultwire.markdown.edits import to_plain
+from vaultwire.markdown.edits import MixedLineEndsError, edited_plain
 from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
 
@@ -98,15 +98,10 @@ def edit_cards(canvas: str, edit: Callable[[str, int], str]) -> str:
 
 
 def _edited(text: str, number: int, edit: Callable[[Block], str]) -> str:
-    plain = to_plain(text)
-    after = _with_blocks(plain, number, edit)
-    if after == plain:
-        return text
-    if plain == text:
-        return after
-    if plain.replace("\n", "\r\n") != text:
-        raise BlockError("mixes line ends of Windows and of other systems")
-    return after.replace("\n", "\r\n")
+    try:
+        return edited_plain(text, lambda plain: _with_blocks(plain, number, edit))
+    except MixedLineEndsError as error:
+        raise BlockError(str(error)) from None
 
 
 def _with_blocks(text: str, number: int, edit: Callable[[Block], str]) -> str:

@@ -39,9 +39,8 @@ _LETTERS = str.maketrans({"ø": "o", "đ": "d", "ħ": "h", "ł": "l", "æ": "ae"
 # Stands for the number that follows: after every sign, before every letter.
 _A_NUMBER = "0"
 # The order of types where a column has several.
+# Checkboxes and numbers come first, as 0 and 1.
 _RANKS: tuple[tuple[type | tuple[type, ...], int], ...] = (
-    (bool, 0),
-    ((int, float), 1),
     ((Date, Duration), 2),
     ((str, Link, File, Html, Icon, Image, Regexp), 3),
     ((Sequence, Mapping), 4),
@@ -152,11 +151,9 @@ def sort_key(value: Value) -> Any:
 
     Empty cells and errors come last whatever the direction: ask ``is_last`` first.
     """
+    if isinstance(value, (int, float)):  # a checkbox is one, too
+        return (not isinstance(value, bool), math.inf if math.isnan(value) else float(value), "")
     rank = next((rank for kind, rank in _RANKS if isinstance(value, kind)), 5)
-    if isinstance(value, bool):
-        return (rank, float(value), "")
-    if isinstance(value, (int, float)):
-        return (rank, math.inf if math.isnan(value) else float(value), "")
     if isinstance(value, Date):
         return (rank, to_ms(value), "")
     if isinstance(value, Duration):
@@ -172,7 +169,7 @@ def key_bytes(key: Any) -> int:
 
 def is_last(value: Value) -> bool:
     """Tell whether a cell comes after all others in a sorted column: it is empty, or an error."""
-    return isinstance(value, ErrorValue) or is_empty(value)
+    return not isinstance(value, (int, float)) and (isinstance(value, ErrorValue) or is_empty(value))
 
 
 def shown_text(value: Value) -> str:

@@ -55,7 +55,7 @@ def _is_list(value: Value) -> bool:
 
 def apply(operator: str, left: Value, right: Value, row: Row) -> Value:
     """Return what an operator gives, but for ``&&`` and ``||``. Raises CellError."""
-    compute = _ARITHMETIC.get(operator)
+    compute = ARITHMETIC.get(operator)
     if compute is None:
         if operator in ("==", "!="):
             return equal(left, right, row.host, row.zone) is (operator == "==")
@@ -98,13 +98,14 @@ def _safely(compute: Callable[[float, float], float]) -> Callable[[float, float]
     return computed
 
 
-_ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
+ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
     "+": _safely(lambda left, right: left + right),
     "-": _safely(lambda left, right: left - right),
     "*": _safely(lambda left, right: left * right),
     "/": _safely(_divide),
     "%": _safely(_remainder),
 }
+"""The operators between two numbers."""
 
 
 def _other(operator: str, left: Value, right: Value) -> Value:
@@ -178,6 +179,8 @@ __all__ = ["Query", "Row", "compile_expression", "evaluate", "formula_value"]
 Compiled: TypeAlias = Callable[[Row], Value]
 """Gives an expression's value for a row. Raises CellError."""
 
+MOST_KNOWN: Final = 60_000
+"""So many values of formulas are kept for other views of a base: about 10 MB."""
 _ITEM_NAMES = frozenset(("value", "index", "acc"))
 
 
@@ -210,6 +213,9 @@ def compile_expression(expression: Expression, names: frozenset[str] = frozenset
 def formula_value(name: str, row: Row) -> Value:
     """Return the value of a formula for a row; it is computed once. A formula that needs itself is an error."""
     if name not in row.formulas:
+        known = row.query.known.get(name)
+        if known is not None and row.path in known:
+            return known[row.path]
         if name in row.computing:
             return ErrorValue(f'Formula "{name}" refers to itself')
         expression = row.query.formulas.get(name)
@@ -222,7 +228,16 @@ def formula_value(name: str, row: Row) -> Value:
         row.budget.bytes = before - size_of(value)
         row.names = held
         row.computing.discard(name)
+        if known is not None and len(known) < MOST_KNOWN // len(row.query.known) and _is_small(value):
+            known[row.path] = value
     return row.formulas[name]
+
+
+def _is_small(value: Value) -> bool:
+    """Tell whether a value may be kept for other views. An error may pass: a regular expression that took too long."""
+    return (
+        value is None or isinstance(value, (int, float, Date)) or (isinstance(value, str) and len(value) <= _MOST_KEPT)
+    )
 
 
 def _failing(error: CellError) -> Compiled:

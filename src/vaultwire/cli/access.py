@@ -155,7 +155,9 @@ def policy(options: argparse.Namespace) -> int:
         "the tool": explain_tool(loaded, tool["name"], annotations, options.client, options.key),
         "the file": explain_path(loaded, path, changes=not annotations["readOnlyHint"]),
     }
-    vault = _vault(options.vault)
+    # Of the option or of the environment. Raises ConfigError if it does not exist.
+    is_given = options.vault is not None or os.environ.get(VAULT_VARIABLE)
+    vault = make_config(options.vault).vault if is_given else None
     if vault is not None and reasons["the file"].is_allowed:
         reasons["the file itself"] = _look_at(loaded, vault, path)
     is_allowed = all(reason.is_allowed for reason in reasons.values())
@@ -163,11 +165,6 @@ def policy(options: argparse.Namespace) -> int:
     for what, reason in reasons.items():
         say(f"- {what}: {to_text(loaded, reason)}")
     return 0 if is_allowed else 1
-
-
-def _vault(given: str | None) -> str | None:
-    """Return the vault of the option or of the environment, None for none. Raises ConfigError if it does not exist."""
-    return make_config(given).vault if given is not None or os.environ.get(VAULT_VARIABLE) else None
 
 
 def _look_at(loaded: LoadedPolicy, vault: str, path: VaultPath) -> Reason:
@@ -226,7 +223,7 @@ def audit(options: argparse.Namespace) -> int:
     try:
         if options.action == "verify":
             return _verify(path, options.holds)
-        if not _is_there(path):
+        if not os.path.exists(path) and not os.path.exists(f"{path}.lock"):
             raise FileNotFoundError(2, "there is no log", path)
         is_tail = options.action == "tail"
         found = collections.deque(records(path), options.lines) if is_tail else _matching(path, options)
@@ -241,10 +238,6 @@ def audit(options: argparse.Namespace) -> int:
         complain(f"not a regular expression: {options.pattern!r} ({error})")
         return 2
     return 0 if has_found else 1
-
-
-def _is_there(path: str) -> bool:
-    return os.path.exists(path) or os.path.exists(f"{path}.lock")
 
 
 def _matching(path: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from vaultwire.app import make_handlers
 from vaultwire.cli import run_options
-from vaultwire.cli.terminal import ProgressLine, complain, say, say_data, say_lines
+from vaultwire.cli.terminal import ProgressLine, complain, say, say_json, say_lines
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.protocol.dialects import FOR_PROGRAMS
 from vaultwire.protocol.events import Peer, Request
@@ -344,6 +344,6 @@ def say_change(options: argparse.Namespace, text: str, data: dict[str, Any]) -> 
 def say_answer(options: argparse.Namespace, text: str, data: dict[str, Any]) -> None:
     """Print a tool's answer as it is: its data with ``--json``, else its text."""
     if options.json:
-        say_data(json.dumps(data, indent=2, ensure_ascii=False))
+        say_json(data)
     else:
         say_lines(text)

@@ -6,7 +6,6 @@ And ``vaults``: those that Obsidian knows, which can be named without a path.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import statistics
@@ -22,7 +21,7 @@ from vaultwire.cli.command import CHECK_CODES, NOTES, SETTING_UP, command
 from vaultwire.cli.demo import ServerEndedError, StdioClient
 from vaultwire.cli.notes import fix
 from vaultwire.cli.remote import check_public_url
-from vaultwire.cli.terminal import ProgressLine, complain, say, say_data, say_styled
+from vaultwire.cli.terminal import ProgressLine, complain, say, say_json, say_styled
 from vaultwire.config import VAULT_VARIABLE, Config, ConfigError, make_config
 from vaultwire.installation import extras, has_extra, how_to_add, installation, running_command
 from vaultwire.obsidian.known_vaults import known_vaults, settings_folders
@@ -129,10 +128,16 @@ def check(options: argparse.Namespace) -> int:
     if options.fix:
         return fix(options, findings.faults)
     if options.json:
-        say_data(json.dumps([_finding_to_json(*fault) for fault in findings.faults], indent=2, ensure_ascii=False))
+        say_json(
+            [
+                {"path": path, "severity": "error" if finding.is_error else "warning", **finding._asdict()}
+                for path, finding in findings.faults
+            ]
+        )
     else:
         for path, finding in findings.faults:
-            _say_finding(path, finding)
+            place, style = f":{finding.line}:{finding.column}: ", ERROR_STYLE if finding.is_error else WARNING_STYLE
+            say_styled((path, "1"), (place, "2"), (finding.kind, style), (f": {finding.message}", ""))
         say_styled((summary(findings), "1"))
     return calling.NOT_FOUND if findings.faults else calling.DONE
 
@@ -148,21 +153,6 @@ def summary(findings: Findings) -> str:
 def to_line(path: str, finding: Finding) -> str:
     """Return a fault as one line for a person."""
     return f"{path}: {finding.message}" if finding.line == 1 else f"{path}: line {finding.line}: {finding.message}"
-
-
-def _say_finding(path: str, finding: Finding) -> None:
-    style = ERROR_STYLE if finding.is_error else WARNING_STYLE
-    say_styled(
-        (path, "1"),
-        (f":{finding.line}:{finding.column}: ", "2"),
-        (finding.kind, style),
-        (f": {finding.message}", ""),
-    )
-
-
-def _finding_to_json(path: str, finding: Finding) -> dict[str, Any]:
-    severity = "error" if finding.is_error else "warning"
-    return {"path": path, "severity": severity, **finding._asdict()}
 
 
 # ---------------------------------------------------------------------- doctor
@@ -219,7 +209,7 @@ def doctor(options: argparse.Namespace) -> int:
     if options.vault is None and not os.environ.get(VAULT_VARIABLE):
         environment = _environment()
         if options.json:
-            say_data(json.dumps({"healthy": True, "environment": environment}, indent=2, ensure_ascii=False))
+            say_json({"healthy": True, "environment": environment})
         else:
             _say_lines(_environment_lines(environment))
             say("This computer is ready. To check a vault, too: vaultwire doctor --vault PATH")
@@ -229,7 +219,7 @@ def doctor(options: argparse.Namespace) -> int:
         reports = {name: _examine(config.for_vault(name), progress) for name in config.vaults}
     if options.json:
         shown: dict[str, Any] = reports if len(reports) > 1 else next(iter(reports.values()))
-        say_data(json.dumps(shown, indent=2, ensure_ascii=False))
+        say_json(shown)
     else:
         for number, (name, report) in enumerate(reports.items()):
             say(*[""] * (number > 0), *([name, ""] if len(reports) > 1 else []))
@@ -332,7 +322,8 @@ def _say_lines(lines: Iterable[tuple[str, str]]) -> set[str]:
     """Print lines of a report; return their marks."""
     marks = set()
     for mark, text in lines:
-        say_styled((_to_text(mark, text), _STYLES.get(mark, "")))
+        line = text if mark == _HEADING else f"  {mark} {text}" if mark else f"  {text}"
+        say_styled((line, _STYLES.get(mark, "")))
         marks.add(mark)
     return marks
 
@@ -380,12 +371,6 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _companion_lines(report["companions"])
     yield _HEADING, "Start"
     yield from _start_lines(report["start"])
-
-
-def _to_text(mark: str, text: str) -> str:
-    if mark == _HEADING:
-        return text
-    return f"  {mark} {text}" if mark else f"  {text}"
 
 
 def _storage_lines(index: dict[str, Any], journal: dict[str, Any]) -> Iterator[tuple[str, str]]:

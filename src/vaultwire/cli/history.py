@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from vaultwire.cli.calling import (
@@ -26,7 +26,17 @@ from vaultwire.cli.calling import (
     with_tools,
 )
 from vaultwire.cli.command import CHANGE_CODES, FOUND_CODES, HISTORY, command
-from vaultwire.cli.terminal import complain, has_reader, say, say_data, say_diff, say_lines, say_rows, say_styled, width
+from vaultwire.cli.terminal import (
+    complain,
+    has_reader,
+    say,
+    say_diff,
+    say_json,
+    say_lines,
+    say_rows,
+    say_styled,
+    width,
+)
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.toolkit.phrases import counted
 from vaultwire.vault.errors import VaultError
@@ -45,12 +55,8 @@ def _add_proposals(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
 
 
-def _add_accept(parser: argparse.ArgumentParser) -> None:
-    _add_numbers(parser, "accept")
-
-
 def _add_refuse(parser: argparse.ArgumentParser) -> None:
-    _add_numbers(parser, "refuse")
+    _add_numbers(parser, action="refuse")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why; the assistant is told")
 
 
@@ -76,14 +82,14 @@ def proposals(options: argparse.Namespace) -> int:
         if options.number is not None:
             identifier = f"p{options.number}"
             if options.json:
-                _say_json(reviewer.item(identifier))
+                say_json(reviewer.item(identifier))
             else:
                 say_rows([_proposal_row(reviewer.item(identifier))])
                 say_diff(reviewer.diff(identifier))
             return DONE
         waiting = _waiting(reviewer)
         if options.json:
-            _say_json({"proposals": waiting})
+            say_json({"proposals": waiting})
         else:
             say_rows(map(_proposal_row, waiting))
             if has_reader():
@@ -99,7 +105,7 @@ def proposals(options: argparse.Namespace) -> int:
     "make changes that wait for you",
     "vaultwire accept 3",
     "vaultwire accept --all --dry-run",
-    options=_add_accept,
+    options=partial(_add_numbers, action="accept"),
 )
 def accept(options: argparse.Namespace) -> int:
     """Make changes that wait, all or none: 1 if one of them cannot be made."""
@@ -138,7 +144,7 @@ def _decide(options: argparse.Namespace, action: str, reason: str = "") -> int:
             decided = reviewer.decide_many(action=action, ids=ids, reason=reason, dry_run=options.dry_run)
         conflicts = decided.get("conflicts", ())
         if options.json:
-            _say_json(decided)
+            say_json(decided)
         else:
             say(decided["message"], *(f"  {conflict['words']}" for conflict in conflicts))
         return NOT_FOUND if conflicts else DONE
@@ -182,10 +188,6 @@ def _waiting(reviewer: Reviewer) -> list[dict[str, Any]]:
     return sorted(items, key=lambda item: int(item["id"][1:]), reverse=True)
 
 
-def _say_json(data: object) -> None:
-    say_data(json.dumps(data, indent=2, ensure_ascii=False))
-
-
 def _proposal_row(item: dict[str, Any]) -> list[tuple[str, str]]:
     time = local_time(item["time"])
     when = f"{time:%Y-%m-%d %H:%M}" if has_reader() else time.isoformat()
@@ -224,7 +226,7 @@ def changes(options: argparse.Namespace) -> int:
     def work(calls: Calls) -> int:
         made = _latest(calls, options.path, most, since)
         if options.json:
-            say_data(json.dumps({"changes": made}, indent=2, ensure_ascii=False))
+            say_json({"changes": made})
         else:
             say_rows(map(_row, made))
             if not made and options.path.isdecimal():
@@ -406,7 +408,7 @@ def conflicts(options: argparse.Namespace, calls: Calls) -> int:
             complain(for_person(str(error)))
             answers.append((str(error), {"path": copy["path"], "changed": False}))
     if options.json:
-        _say_json({"conflicts": [data for _, data in answers]})
+        say_json({"conflicts": [data for _, data in answers]})
     else:
         for text, _ in answers or [("There is nothing to join.", {})]:
             say_lines(for_person(text))

@@ -24,7 +24,7 @@ from vaultwire.cli.calling import (
     with_tools,
 )
 from vaultwire.cli.command import CHANGE_CODES, FOUND_CODES, NOTES, command, did_you_mean
-from vaultwire.cli.terminal import complain, has_reader, say, say_data, say_rows, say_styled, say_text
+from vaultwire.cli.terminal import complain, has_reader, say, say_json, say_rows, say_styled, say_text
 from vaultwire.config import MEANING_VARIABLE, ConfigError
 from vaultwire.toolkit.arguments import meanings
 from vaultwire.toolkit.catalog import OUTSIDE, former_name_hint, load_catalog
@@ -525,7 +525,7 @@ def fix(options: argparse.Namespace, faults: Sequence[tuple[str, Finding]]) -> i
 def _report(options: argparse.Namespace, fixes_data: dict[str, Any], fixes: int, left: int) -> None:
     if options.json:
         report = {"fixed": not options.dry_run, "fixes": fixes_data["links"], "fix_count": fixes, "left": left}
-        say_data(json.dumps(report, indent=2, ensure_ascii=False))
+        say_json(report)
         return
     verb = "would be fixed" if options.dry_run else "fixed"
     say(f"{counted(fixes, 'link')} {verb}, {counted(left, 'problem')} left")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import threading
 import time
 from contextlib import closing
 
 from vaultwire.cli.command import SETTING_UP, command
-from vaultwire.cli.terminal import complain, say, say_data, say_styled
+from vaultwire.cli.terminal import complain, say, say_json, say_styled
 from vaultwire.config import ConfigError, sign_in_folder
 
 TYPE_CHECKING = False
@@ -219,7 +218,7 @@ def check_public_url(url: str, *, as_json: bool) -> int:
     if as_json:
         healthy = not _has_wrong(findings)
         rules = [finding._asdict() for finding in findings]
-        say_data(json.dumps({"healthy": healthy, "public_url": url, "rules": rules}, indent=2, ensure_ascii=False))
+        say_json({"healthy": healthy, "public_url": url, "rules": rules})
     else:
         _say_findings(url, findings)
     return 1 if _has_wrong(findings) else 0

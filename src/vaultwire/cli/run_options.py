@@ -12,6 +12,7 @@ from vaultwire.config import (
     BACKENDS,
     MEANING_VARIABLE,
     MEMORY_VARIABLE,
+    OPTIONS,
     POLICY_VARIABLE,
     PROMPTS_VARIABLE,
     READ_ONLY_VARIABLE,
@@ -77,6 +78,11 @@ def read_quickly(arguments: Sequence[str]) -> dict[str, Any] | None:
             return None
         settings[name] = value
     return settings
+
+
+def add_list(parser: Options, option: str, metavar: str, text: str) -> None:
+    """Add an option that may be given more than once; its values become a list. ``text``: its help."""
+    parser.add_argument(option, action="append", default=[], metavar=metavar, help=text)
 
 
 def add_vault(parser: Options) -> None:
@@ -157,20 +163,8 @@ def add_all(parser: argparse.ArgumentParser) -> None:
 
 def read_all(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that the options of ``add_all`` give, for ``make_config``. Raises ConfigError."""
-    names = (
-        "vault",
-        "read_only",
-        "read_first",
-        "prompts",
-        "skills_folder",
-        "policy",
-        "backend",
-        "dialect",
-        "structured",
-        "meaning",
-        "memory_folder",
-    )
-    return {**{name: getattr(options, name) for name in names}, "limits": read_limits(options)}
+    given = {name: getattr(options, name) for name in ("vault", *OPTIONS - {"limits"})}
+    return {**given, "limits": read_limits(options)}
 
 
 def to_arguments(
@@ -218,21 +212,14 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("limits for clients")
     group.add_argument("--audit", metavar="LOG", help="log every request and its result: a file, or a folder")
     group.add_argument("--audit-strict", action="store_true", help="refuse requests that cannot be logged")
-    group.add_argument(
+    add_list(
+        group,
         "--rate",
-        action="append",
-        default=[],
-        metavar="[NAME=]N",
-        help="calls a minute for each client: N in all; NAME=N for one tool, each=N for each tool, changes=N for each tool "
+        "[NAME=]N",
+        "calls a minute for each client: N in all; NAME=N for one tool, each=N for each tool, changes=N for each tool "
         "that changes notes",
     )
-    group.add_argument(
-        "--timeout",
-        action="append",
-        default=[],
-        metavar="CLASS=SECONDS",
-        help="how long a call may take: file (30), search (60), web (15)",
-    )
+    add_list(group, "--timeout", "CLASS=SECONDS", "how long a call may take: file (30), search (60), web (15)")
     group.add_argument("--max-answer", type=int, metavar="CHARACTERS", help="refuse answers that are longer")
     group.add_argument(
         "--tools",
@@ -247,22 +234,18 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
         "save_file), memory (remember, recall, forget)",
     )
     for option, text in (("--tool", "also list this tool"), ("--no-tool", "neither list nor run this tool")):
-        group.add_argument(
-            option, action="append", default=[], metavar="NAME", help=f"{text}; may be given more than once"
-        )
-    group.add_argument(
+        add_list(group, option, "NAME", f"{text}; may be given more than once")
+    add_list(
+        group,
         "--allow-web",
-        action="append",
-        default=[],
-        metavar="HOST",
-        help="offer web_search, through the search engine at this host, such as html.duckduckgo.com",
+        "HOST",
+        "offer web_search, through the search engine at this host, such as html.duckduckgo.com",
     )
-    group.add_argument(
+    add_list(
+        group,
         "--attachments-from",
-        action="append",
-        default=[],
-        metavar="SOURCE",
-        help="let clients add attachments from this folder, or from https://HOST; may be given more than once",
+        "SOURCE",
+        "let clients add attachments from this folder, or from https://HOST; may be given more than once",
     )
 
 

@@ -67,13 +67,7 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
     address = parser.add_argument_group("address")
     address.add_argument("--port", type=int, default=3000, help="port to listen on (3000); 0 for any free one")
     address.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this computer only)")
-    address.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="further name of this server; may be given more than once",
-    )
+    run_options.add_list(address, "--allow-host", "NAME", "further name of this server; may be given more than once")
     _add_callers(parser)
     tls = parser.add_argument_group("TLS")
     tls.add_argument("--tls-cert", metavar="FILE", help="certificate chain, PEM: serve over TLS")
@@ -96,12 +90,11 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
 def _add_callers(parser: argparse.ArgumentParser) -> None:
     """Add the options that say who may call."""
     callers = parser.add_argument_group("web pages, keys and tokens")
-    callers.add_argument(
+    run_options.add_list(
+        callers,
         "--allow-origin",
-        action="append",
-        default=[],
-        metavar="ORIGIN",
-        help="let web pages of this origin call, such as https://example.org; may be given more than once",
+        "ORIGIN",
+        "let web pages of this origin call, such as https://example.org; may be given more than once",
     )
     callers.add_argument(
         "--cors-any-origin", action="store_true", help="let every web page call the REST API, as its contract says"
@@ -118,25 +111,15 @@ def _add_callers(parser: argparse.ArgumentParser) -> None:
     callers.add_argument(
         "--oauth-audience", metavar="NAME", help="audience that tokens must have, if it is not that URL"
     )
-    callers.add_argument(
-        "--oauth-scope",
-        action="append",
-        default=[],
-        metavar="SCOPE",
-        help="scope that a token must have; may be given more than once",
-    )
+    run_options.add_list(callers, "--oauth-scope", "SCOPE", "scope that a token must have; may be given more than once")
     public = parser.add_argument_group("people who sign in, from claude.ai, ChatGPT or a phone (docs/remote.md)")
     public.add_argument(
         "--public-url",
         metavar="URL",
         help="URL of this server for everybody, such as https://notes.example.org: people sign in here (vaultwire people)",
     )
-    public.add_argument(
-        "--client-host",
-        action="append",
-        default=[],
-        metavar="HOST",
-        help="also know the clients of this host; may be given more than once",
+    run_options.add_list(
+        public, "--client-host", "HOST", "also know the clients of this host; may be given more than once"
     )
     public.add_argument(
         "--connector", action="store_true", help="also serve connector addresses (vaultwire grants connector)"
@@ -285,15 +268,15 @@ def _install_service(options: argparse.Namespace) -> int:
     if options.action == "print" or options.dry_run:
         _show_plan(plan)
         return 0
-    needs_key = (
-        options.oauth_issuer is None
-        and options.public_url is None
-        and (options.require_key or not _is_here(options.host))
-    )
+    is_here = options.host in ("localhost", "::1") or options.host.startswith("127.")
+    needs_key = options.oauth_issuer is None and options.public_url is None and (options.require_key or not is_here)
     if needs_key and not Keys(keys_folder(config.state)).all():
         raise ConfigError("a key is needed and there is none: issue one with vaultwire keys issue NAME")
     if not os.path.exists(plan.path):  # else our own service has the port
-        _check_port(options.host, options.port)
+        try:
+            listening.bind(options.host, options.port).close()
+        except listening.StartError as error:
+            raise ConfigError(str(error)) from None
     for done in service.install(plan, (config.cache, config.state), force=options.force):
         say(done)
     is_up = service.wait_until_it_answers(job.url)
@@ -303,18 +286,6 @@ def _install_service(options: argparse.Namespace) -> int:
         complain(f"nothing answers at {job.url} yet; the log says why")
     say(f"Log: {plan.log_hint}", *plan.hints)
     return 0 if is_up else 1
-
-
-def _check_port(host: str, port: int) -> None:
-    """Raise ConfigError if a server cannot have this address."""
-    try:
-        listening.bind(host, port).close()
-    except listening.StartError as error:
-        raise ConfigError(str(error)) from None
-
-
-def _is_here(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _remove_service(plan: Plan, *, force: bool) -> int:

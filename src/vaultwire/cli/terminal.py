@@ -55,6 +55,11 @@ def say_data(text: str) -> None:
     _print(plain_data(text), to_stderr=False, flush=False)
 
 
+def say_json(data: object) -> None:
+    """Print data as JSON for programs, in lines that a person can read, too."""
+    say_data(json.dumps(data, indent=2, ensure_ascii=False))
+
+
 def say_styled(*parts: Styled) -> None:
     """Print one line of texts, each with its style if the terminal has styles (https://no-color.org)."""
     is_styled = has_reader() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from vaultwire.client_setup.clients import SetupError
 from vaultwire.client_setup.installing import Content, delete, digest, locked, replace
-from vaultwire.skills.skill import bundled_skills, read_bundled
+from vaultwire.skills import bundled_skills, read_bundled
 from vaultwire.vault.disk.file_operations import make_private
 
 _RECORDS = "skill-folders.json"

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from difflib import get_close_matches
-from typing import Final, TypeAlias
+from itertools import zip_longest
+from typing import Any, Final, TypeAlias
 
 from vaultwire.bases.values import (
     CellError,
@@ -22,6 +23,7 @@ from vaultwire.dataview.operators import apply
 from vaultwire.dataview.pages import Page
 from vaultwire.dataview.parser import QueryProblem
 from vaultwire.dataview.tree import (
+    Applied,
     Binary,
     Call,
     DateLiteral,
@@ -85,8 +87,6 @@ def compile_expression(node: Node) -> Compiled:
     if isinstance(node, DurationLiteral):
         duration = node.duration
         return lambda _: duration
-    if isinstance(node, LinkLiteral):
-        return _link(node)
     if isinstance(node, ListLiteral):
         items = [compile_expression(item) for item in node.items]
         return lambda frame: frame.budget.made([item(frame) for item in items])
@@ -95,10 +95,8 @@ def compile_expression(node: Node) -> Compiled:
         return lambda frame: {name: item(frame) for name, item in pairs}
     if isinstance(node, Name):
         return _name(node.name)
-    if isinstance(node, Index):
-        return _index(node)
-    if isinstance(node, Call):
-        return _call(node)
+    if (make := _MADE_OF.get(type(node))) is not None:
+        return make(node)
     if isinstance(node, Lambda):
         return _failing(
             "A lambda stands only as an argument of map, filter, any, all, none, minby, maxby, sort or reduce."
@@ -106,6 +104,7 @@ def compile_expression(node: Node) -> Compiled:
     if isinstance(node, Not):
         operand = compile_expression(node.operand)
         return lambda frame: not is_truthy(operand(frame))
+    assert isinstance(node, Binary)
     return _binary(node)
 
 
@@ -280,13 +279,25 @@ def _call(node: Call) -> Compiled:
     return lambda frame: call(name, [argument(frame) for argument in arguments], frame)
 
 
-def _with_lambda(name: str, node: Node, function: Lambda) -> Compiled:
-    of, body, parameters = compile_expression(node), compile_expression(function.body), function.parameters
+def _applying(function: Lambda) -> Callable[..., Value]:
+    """Return what gives the value of a lambda, of a frame and its arguments."""
+    body, parameters = compile_expression(function.body), function.parameters
 
-    def inner(frame: Frame, *values: Value) -> Value:
+    def applied(frame: Frame, *values: Value) -> Value:
         frame.budget.spend()
-        more = dict(zip(parameters, values, strict=False))
+        more = dict(zip_longest(parameters, values[: len(parameters)]))
         return body(Frame(frame.shared, Overlay(frame.names, more), frame.budget))
+
+    return applied
+
+
+def _applied(node: Applied) -> Compiled:
+    function, arguments = _applying(node.function), [compile_expression(each) for each in node.arguments]
+    return lambda frame: frame.budget.made(function(frame, *(argument(frame) for argument in arguments)))
+
+
+def _with_lambda(name: str, node: Node, function: Lambda) -> Compiled:
+    of, inner = compile_expression(node), _applying(function)
 
     def called(frame: Frame) -> Value:
         items = of(frame)
@@ -317,3 +328,11 @@ def _binary(node: Binary) -> Compiled:
         return frame.budget.made(apply(operator, left(frame), right(frame), frame.shared.vault.notes))
 
     return joined
+
+
+_MADE_OF: Final[Mapping[type, Callable[[Any], Compiled]]] = {
+    Applied: _applied,
+    Call: _call,
+    Index: _index,
+    LinkLiteral: _link,
+}

@@ -8,18 +8,21 @@ the note; a note with one name several times has a list of the values.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from datetime import tzinfo
+from collections.abc import Callable, Iterator
+from datetime import UTC, tzinfo
 from typing import Final, NamedTuple
 
 from vaultwire.bases.values import Link, Value, parse_date
 from vaultwire.dataview.parser import parse_duration
 from vaultwire.dataview.values import Embed
 from vaultwire.markdown.block_tree import BlockTree, Node
+from vaultwire.markdown.edits import MixedLineEndsError, edited_plain
 from vaultwire.markdown.inline import line_tags, read_inline
 from vaultwire.markdown.offsets import Replacement, apply_replacements, line_starts
 from vaultwire.markdown.patterns import compile_pattern
+from vaultwire.markdown.properties import Frontmatter
 from vaultwire.markdown.task_fields import task_fields
+from vaultwire.markdown.yaml_core import PropertyValue
 
 _CLOSING: Final = {"[": "]", "(": ")"}
 # A longer line is data, not text that a person wrote.
@@ -268,21 +271,74 @@ _MOST_VALUES = 1000
 
 def inline_value(text: str, source: str, zone: tzinfo) -> Value:
     """Return the value of an inline field: of several things between commas a list, of other text the text itself."""
-    values: list[Value] = []
+    pieces = _pieces(text, source, zone)
+    if not pieces:
+        return text or None
+    return [value for _, value in pieces] if len(pieces) > 1 else pieces[0][1]
+
+
+def _pieces(text: str, source: str, zone: tzinfo) -> list[tuple[str, Value]]:
+    """Return the things between commas, as written and as values; none if some of them are only text."""
+    pieces: list[tuple[str, Value]] = []
     at = 0
-    while at < len(text) and len(values) < _MOST_VALUES:
+    while at < len(text) and len(pieces) < _MOST_VALUES:
         atom = _atom(text, at, source, zone)
         if atom is None:
-            return text
-        value, at = atom
-        values.append(value)
-        if at == len(text):
-            return values if len(values) > 1 else value
-        comma = _COMMA.match(text, at)
+            return []
+        value, end = atom
+        pieces.append((text[at:end], value))
+        if end == len(text):
+            return pieces
+        comma = _COMMA.match(text, end)
         if comma is None or comma.end() == len(text):
-            return text
+            return []
         at = comma.end()
-    return text or None
+    return []
+
+
+def with_inline_fields(frontmatter: Frontmatter, text: str) -> Frontmatter:
+    """Return a note's properties with its inline fields after them, each as YAML would have its value.
+
+    Where a name is in both (in any case of letters), the property counts. A field that the note has several times is a
+    list. Fields of tasks are the task's, and not here. Of ``lines`` there are none for fields.
+    """
+    if not may_have_fields(text):
+        return frontmatter
+    values, written = dict(frontmatter.values), dict(frontmatter.written)
+    taken = {name.casefold() for name in values}
+    spelling: dict[str, str] = {}
+    for name, value in note_fields(text).fields:
+        folded = name.casefold()
+        if folded in taken:
+            continue
+        parsed, texts = _yaml_value(value)
+        first = spelling.setdefault(folded, name)
+        if first not in values:
+            values[first], written[first] = parsed, texts
+        else:
+            values[first] = [*_listed(values[first]), *_listed(parsed)]
+            written[first] = [*written[first], *texts]
+    return frontmatter._replace(values=values, written=written)
+
+
+def _yaml_value(text: str) -> tuple[PropertyValue, list[str]]:
+    """Return the value that a field would have as a property, and its scalars as texts; null has none."""
+    values: list[PropertyValue] = []
+    texts: list[str] = []
+    for piece, value in _pieces(text, "", UTC):
+        if isinstance(value, float):
+            values.append(value if "." in piece else int(value))
+        else:  # dates, durations and links are texts in YAML
+            values.append(value if value is None or isinstance(value, (bool, str)) else piece)
+        if value is not None:
+            texts.append(value if isinstance(value, str) else piece)
+    if not values:
+        return (text, [text]) if text else (None, [])
+    return (values if len(values) > 1 else values[0]), texts
+
+
+def _listed(value: PropertyValue) -> list[PropertyValue]:
+    return value if isinstance(value, list) else [value]
 
 
 def _atom(text: str, at: int, source: str, zone: tzinfo) -> tuple[Value, int] | None:
@@ -337,6 +393,14 @@ class FieldError(ValueError):
     """A field cannot be set or removed. The message says why, for "Note.md …"."""
 
 
+def edited_fields(text: str, edit: Callable[[str], str]) -> str:
+    """Return a note's text with an edit of its fields; its line ends stay. Raises FieldError for one that mixes them."""
+    try:
+        return edited_plain(text, edit)
+    except MixedLineEndsError as error:
+        raise FieldError(f"{error}: edit the inline field as text") from None
+
+
 def set_field(text: str, name: str, value: str) -> str:
     """Return a note with the value of its inline field replaced, all else byte for byte. Line ends are ``\\n``.
 
@@ -368,6 +432,38 @@ def remove_field(text: str, name: str) -> str:
     elif field.bracket and line[: field.start].endswith(" ") and line[field.end : field.end + 1] in ("", " ", ".", ","):
         start -= 1
     return apply_replacements(text, [Replacement(start, end, "")])
+
+
+def rename_field(text: str, old: str, new: str) -> str:
+    """Return a note with its inline fields ``old`` (in any case) called ``new``, all else byte for byte. Fields of tasks stay.
+
+    Raises FieldError where the note has a field ``new`` already, and for a name that would not be read as it is.
+    """
+    tree = BlockTree(text)
+    starts = line_starts(text)
+    of_tasks = {
+        line
+        for item in _items(tree)
+        if item.status is not None
+        for line in range(item.line, item.line + item.line_count)
+    }
+    before = [field for number, fields in _field_lines(tree) if number not in of_tasks for field in fields]
+    renamed = [field for field in before if field.name.casefold() == old.casefold()]
+    if not renamed or all(field.name == new for field in renamed):
+        return text
+    taken = next((field for field in before if field.name.casefold() == new.casefold() and field not in renamed), None)
+    if taken is not None:
+        raise FieldError(f"has an inline field {taken.name!r} already; {old!r} needs another name")
+    edits = []
+    for field in renamed:
+        start = text.index(field.name, starts[field.line - 1] + field.start)
+        edits.append(Replacement(start, start + len(field.name), new))
+    after = apply_replacements(text, edits)
+    wanted = [(new if field in renamed else field.name, field.value, field.line) for field in before]
+    lines = {field.line for field in before}
+    if wanted != [(field.name, field.value, field.line) for field in inline_fields(after) if field.line in lines]:
+        raise FieldError(f"cannot have {new!r} as the name of an inline field")
+    return after
 
 
 def _only_field(text: str, name: str) -> InlineField:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import ROUND_FLOOR, Decimal
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from vaultwire.bases.functions.on_values import found_in, parted, replaced
 from vaultwire.bases.values import (
@@ -52,22 +52,44 @@ class Frame:
     budget: Budget = field(default_factory=Budget)
 
 
-Function: TypeAlias = Callable[[Sequence[Value], Frame], Value]
-"""A function. Raises CellError."""
 OfItem: TypeAlias = Callable[[Value], Value]
 """What a lambda gives for an item."""
+# What a letter in ``Entry.takes`` stands for. Booleans are no numbers here, though Python takes them for such.
+_KINDS: Final[Mapping[str, Any]] = {
+    "t": str,
+    "n": (int, float),
+    "d": Date,
+    "u": Duration,
+    "l": Link,
+    "o": Mapping,
+    "v": list,
+}
+_MANY = 1000
 
 
 class Entry(NamedTuple):
-    """A function, how many arguments it takes, and which of them may be lists of what it takes."""
+    """A function, and the arguments that it takes. It raises CellError.
 
-    function: Function
-    least: int
-    most: int
-    vectorized: tuple[int, ...] = ()
+    ``takes`` has a letter for each argument: ``t`` text, ``n`` number, ``d`` date, ``u`` duration, ``l`` link, ``o`` object,
+    ``v`` list, ``*`` anything. A null for a small letter gives null; for a capital the function gets it. Those after ``?`` may
+    be left out; ``+`` stands for any more. ``lists``: places of the arguments that may be lists of what is taken: the result
+    is a list then. With ``has_frame`` the frame comes before the arguments.
+    """
 
+    compute: Callable[..., Value]
+    takes: str
+    lists: tuple[int, ...] = ()
+    has_frame: bool = False
 
-_MANY = 1000
+    @property
+    def least(self) -> int:
+        """The number of arguments at least."""
+        return len(self.takes.partition("?")[0].rstrip("+"))
+
+    @property
+    def most(self) -> int:
+        """The number of arguments at most."""
+        return _MANY if self.takes.endswith("+") else len(self.takes.replace("?", ""))
 
 
 def call(name: str, arguments: Sequence[Value], frame: Frame) -> Value:
@@ -77,76 +99,62 @@ def call(name: str, arguments: Sequence[Value], frame: Frame) -> Value:
 
 
 def _apply(name: str, entry: Entry, arguments: Sequence[Value], frame: Frame) -> Value:
-    lists = [place for place in entry.vectorized if place < len(arguments) and is_list(arguments[place])]
-    if not lists:
-        return frame.budget.made(entry.function(arguments, frame))
     # Of lists of several lengths the shortest one counts.
-    columns = {place: argument for place in lists if isinstance(argument := arguments[place], Sequence)}
-    results: list[Value] = []
-    for number in range(min(map(len, columns.values()))):
-        frame.budget.spend()
-        own = [columns[place][number] if place in columns else each for place, each in enumerate(arguments)]
-        results.append(_apply(name, entry, own, frame))
-    return frame.budget.made(results)
+    columns = {
+        place: column
+        for place in entry.lists
+        if place < len(arguments) and isinstance(column := arguments[place], Sequence) and is_list(column)
+    }
+    if columns:
+        results: list[Value] = []
+        for number in range(min(map(len, columns.values()))):
+            frame.budget.spend()
+            own = [columns[place][number] if place in columns else each for place, each in enumerate(arguments)]
+            results.append(_apply(name, entry, own, frame))
+        return frame.budget.made(results)
+    pairs = [*zip(entry.takes.replace("?", "").rstrip("+"), arguments, strict=False)]
+    if any(value is None and kind.islower() for kind, value in pairs):
+        return None
+    if not all(_is_of(kind.lower(), value) for kind, value in pairs):
+        raise _wrong(name, arguments)
+    own_frame = (frame,) if entry.has_frame else ()
+    return frame.budget.made(entry.compute(*own_frame, *arguments))
+
+
+def _is_of(kind: str, value: Value) -> bool:
+    if kind == "*" or value is None:
+        return True
+    if kind == "v":
+        return is_list(value)
+    return isinstance(value, _KINDS[kind]) and not (kind == "n" and isinstance(value, bool))
 
 
 def _wrong(name: str, arguments: Sequence[Value]) -> CellError:
     return CellError(f"No implementation of '{name}' found for arguments: {', '.join(map(type_of, arguments))}")
 
 
-def _is_number(value: Value) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _number_function(name: str, compute: Callable[[float], float]) -> Function:
-    def function(arguments: Sequence[Value], _: Frame) -> Value:
-        value = arguments[0]
-        if value is None:
-            return None
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise _wrong(name, arguments)
-        return compute(value) if math.isfinite(value) else value
-
-    return function
-
-
-def _text_function(name: str, compute: Callable[..., Value], texts: int = 1) -> Function:
-    """Return a function of so many texts: null if one of them is null."""
-
-    def function(arguments: Sequence[Value], _: Frame) -> Value:
-        if any(argument is None for argument in arguments):
-            return None
-        if not all(isinstance(argument, str) for argument in arguments[:texts]):
-            raise _wrong(name, arguments)
-        return compute(*arguments)
-
-    return function
-
-
 # ---------------------------------------------------------------------- constructors
 
 
-def _object(arguments: Sequence[Value], _: Frame) -> Value:
+def _object(*arguments: Value) -> Value:
     if len(arguments) % 2:
         raise CellError("object() needs a value for each name")
-    names = [*arguments[::2]]
-    if not all(isinstance(name, str) for name in names):
+    if not all(isinstance(name, str) for name in arguments[::2]):
         raise CellError("object() needs texts for names")
-    return {str(name): value for name, value in zip(names, arguments[1::2], strict=True)}
+    return {str(name): value for name, value in zip(arguments[::2], arguments[1::2], strict=True)}
 
 
-def _date(arguments: Sequence[Value], frame: Frame) -> Value:
-    value, zone = arguments[0], frame.shared.vault.zone
-    if len(arguments) > 1:
-        form = arguments[1]
-        at = parse_luxon(text_of(value), text_of(form), zone) if value is not None and form is not None else None
+def _date(frame: Frame, value: Value, *form: Value) -> Value:
+    zone = frame.shared.vault.zone
+    if form:
+        at = parse_luxon(text_of(value), text_of(form[0]), zone) if value is not None and form[0] is not None else None
         return None if at is None else Date(at, has_time=bool(at.hour or at.minute or at.second))
     if isinstance(value, Date) or value is None:
         return value
     if isinstance(value, str):
         return parse_date(value, zone) if re.match(r"\d{4}-\d{2}(?!\d)", value) else None
     if not isinstance(value, Link):
-        raise _wrong("date", arguments)
+        raise _wrong("date", [value])
     named = next(
         (day for text in (value.display, value.linktext) if text and (day := day_in(text, zone)) is not None), None
     )
@@ -157,70 +165,56 @@ def _date(arguments: Sequence[Value], frame: Frame) -> Value:
     return file.get("day") if isinstance(file, Mapping) else None
 
 
-def _duration(arguments: Sequence[Value], _: Frame) -> Value:
-    value = arguments[0]
+def _duration(value: Value) -> Value:
     if isinstance(value, str):
         return parse_duration(value)
     if value is None or isinstance(value, Duration):
         return value
-    raise _wrong("dur", arguments)
+    raise _wrong("dur", [value])
 
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
-def _number(arguments: Sequence[Value], _: Frame) -> Value:
-    value = arguments[0]
-    if value is None or _is_number(value):
+def _number(value: Value) -> Value:
+    if value is None or _is_of("n", value):
         return value
     if not isinstance(value, str):
-        raise _wrong("number", arguments)
-    found = _NUMBER.search(value)
-    return None if found is None else float(found[0])
+        raise _wrong("number", [value])
+    match = _NUMBER.search(value)
+    return None if match is None else float(match[0])
 
 
-def _link(arguments: Sequence[Value], frame: Frame) -> Value:
-    to, shown = arguments[0], arguments[1] if len(arguments) > 1 else None
+def _link(frame: Frame, to: Value, shown: Value = None) -> Value:
     if to is None:
         return None
     display = None if shown is None else text_of(shown)
     if isinstance(to, Link):
         return to if display is None else type(to)(to.linktext, display, to.source)
     if not isinstance(to, str):
-        raise _wrong("link", arguments)
+        raise _wrong("link", [to])
     this = frame.shared.this
     return Link(to, display, this.path if this else "")
 
 
-def _embed(arguments: Sequence[Value], _: Frame) -> Value:
-    link = arguments[0]
-    if link is None:
-        return None
-    if not isinstance(link, Link):
-        raise _wrong("embed", arguments)
-    kind = Embed if len(arguments) == 1 or is_truthy(arguments[1]) else Link
+def _embed(link: Link, is_embed: Value = True) -> Value:
+    kind = Embed if is_truthy(is_embed) else Link
     return kind(link.linktext, link.display, link.source)
 
 
-def _elink(arguments: Sequence[Value], _: Frame) -> Value:
-    url, shown = arguments[0], arguments[1] if len(arguments) > 1 else None
-    if url is None:
-        return None
-    if not isinstance(url, str):
-        raise _wrong("elink", arguments)
+def _elink(url: str, shown: Value = None) -> Value:
     return checked_text(f"[{url if shown is None else text_of(shown)}]({url})")
 
 
 # ---------------------------------------------------------------------- numbers
 
 
-def _round(arguments: Sequence[Value], _: Frame) -> Value:
-    value, digits = arguments[0], arguments[1] if len(arguments) > 1 else None
-    if value is None:
-        return None
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not (digits is None or _is_number(digits)):
-        raise _wrong("round", arguments)
-    places = max(0, min(int(digits), 15)) if isinstance(digits, (int, float)) and math.isfinite(digits) else 0
+def _whole(compute: Callable[[float], int]) -> Callable[[float], float]:
+    return lambda value: float(compute(value)) if math.isfinite(value) else value
+
+
+def _round(value: float, digits: float | None = None) -> Value:
+    places = max(0, min(int(digits), 15)) if digits is not None and math.isfinite(digits) else 0
     if not math.isfinite(value):
         return value
     # Halves go up, as in JavaScript.
@@ -233,118 +227,89 @@ def _spread(arguments: Sequence[Value]) -> Sequence[Value]:
     return only if isinstance(only, Sequence) and not isinstance(only, str) else arguments
 
 
-def _extreme(sign: int) -> Function:
-    def function(arguments: Sequence[Value], frame: Frame) -> Value:
-        notes = frame.shared.vault.notes
+def _extreme(choose: Callable[..., Value]) -> Callable[..., Value]:
+    def extreme(frame: Frame, *arguments: Value) -> Value:
         values = [value for value in _spread(arguments) if value is not None]
         frame.budget.spend(len(values))
-        if not values:
-            return None
-        return (min if sign < 0 else max)(values, key=lambda value: order_key(value, notes))
+        return choose(values, key=lambda value: order_key(value, frame.shared.vault.notes), default=None)
 
-    return function
+    return extreme
 
 
-_REDUCERS: Final = frozenset("+-*/&|")
-
-
-def _reduced(values: Value, operator: Value, frame: Frame) -> Value:
-    if values is None or operator is None:
-        return None
-    if not isinstance(values, Sequence) or isinstance(values, str):
-        raise _wrong("reduce", [values, operator])
+def _reduced(frame: Frame, values: Sequence[Value], operator: str) -> Value:
     if operator not in _REDUCERS:
         raise CellError("reduce() takes one of + - * / & |, or a lambda of two names")
     result: Value = values[0] if values else None
     for value in values[1:]:
         frame.budget.spend()
-        result = frame.budget.made(apply(str(operator), result, value, frame.shared.vault.notes))
+        result = frame.budget.made(apply(operator, result, value, frame.shared.vault.notes))
     return result
 
 
-def _sum(operator: str) -> Function:
-    def function(arguments: Sequence[Value], frame: Frame) -> Value:
-        return _reduced(arguments[0], operator, frame) if is_list(arguments[0]) else arguments[0]
-
-    return function
+_REDUCERS: Final = frozenset("+-*/&|")
 
 
-def _average(arguments: Sequence[Value], frame: Frame) -> Value:
-    values = arguments[0]
-    if not isinstance(values, Sequence) or isinstance(values, str):
-        return values
-    total = _reduced(values, "+", frame)
+def _average(frame: Frame, values: Sequence[Value]) -> Value:
+    total = _reduced(frame, values, "+")
     return apply("/", total, float(len(values)), frame.shared.vault.notes) if values else None
+
+
+def _of_list(compute: Callable[..., Value]) -> Callable[..., Value]:
+    """Return a function of a list; any other value is the result itself."""
+
+    def of_list(frame: Frame, values: Value, *more: Value) -> Value:
+        return compute(frame, values, *more) if is_list(values) else values
+
+    return of_list
 
 
 # ---------------------------------------------------------------------- lists and texts
 
 
-def _contains(*, is_exact: bool, ignores_case: bool) -> Function:
-    def holds(container: Value, value: Value, frame: Frame) -> bool:
+def _contains(*, is_exact: bool, ignores_case: bool) -> Callable[..., Value]:
+    def holds(frame: Frame, container: Value, value: Value) -> bool:
         frame.budget.spend()
         if isinstance(container, Sequence) and not isinstance(container, str):
             if is_exact:
                 return any(equal(each, value, frame.shared.vault.notes) for each in container)
-            return any(holds(each, value, frame) for each in container)
+            return any(holds(frame, each, value) for each in container)
         if isinstance(container, str) and isinstance(value, str):
             return value.casefold() in container.casefold() if ignores_case else value in container
         if isinstance(container, Mapping) and isinstance(value, str):
             return value in container
         return equal(container, value, frame.shared.vault.notes)
 
-    return lambda arguments, frame: holds(arguments[0], arguments[1], frame)
+    return holds
 
 
 def _has_word(text: str, word: str) -> bool:
     return found_in(Regexp(rf"\b{re.escape(word)}\b", "i"), text)
 
 
-def _extract(arguments: Sequence[Value], _: Frame) -> Value:
-    of = arguments[0]
-    if of is not None and not isinstance(of, Mapping):
-        raise _wrong("extract", arguments)
-    if not all(isinstance(name, str) for name in arguments[1:]):
+def _extract(of: Mapping[str, Value] | None, *names: Value) -> Value:
+    if not all(isinstance(name, str) for name in names):
         raise CellError("extract() needs texts for names")
-    return {str(name): of.get(str(name)) if of is not None else None for name in arguments[1:]}
+    return {str(name): of.get(str(name)) if of is not None else None for name in names}
 
 
-def _length(arguments: Sequence[Value], _: Frame) -> Value:
-    value = arguments[0]
-    if value is None:
-        return 0
-    if isinstance(value, (str, Mapping, Sequence)):
-        return len(value)
-    raise _wrong("length", arguments)
+def _length(value: Value) -> Value:
+    if value is None or isinstance(value, (str, Mapping, Sequence)):
+        return 0 if value is None else len(value)
+    raise _wrong("length", [value])
 
 
-def _reverse(arguments: Sequence[Value], _: Frame) -> Value:
-    value = arguments[0]
-    if isinstance(value, str):
-        return value[::-1]
-    return [*reversed(value)] if isinstance(value, Sequence) else value
-
-
-def _sort(arguments: Sequence[Value], frame: Frame) -> Value:
-    values = arguments[0]
-    if not isinstance(values, Sequence) or isinstance(values, str):
-        return values
+def _sort(frame: Frame, values: Sequence[Value]) -> Value:
     frame.budget.spend(len(values))
     return sorted(values, key=lambda value: order_key(value, frame.shared.vault.notes))
 
 
-def _join(arguments: Sequence[Value], _: Frame) -> Value:
-    values, separator = arguments[0], arguments[1] if len(arguments) > 1 else None
+def _join(values: Value, separator: Value = None) -> Value:
     if not isinstance(values, Sequence) or isinstance(values, str):
         return text_of(values)
     return joined(", " if separator is None else text_of(separator), map(text_of, values), MOST_TEXT)
 
 
-def _flat(arguments: Sequence[Value], frame: Frame) -> Value:
-    depth = arguments[1] if len(arguments) > 1 else 1
-    values = arguments[0]
-    if not isinstance(values, Sequence) or isinstance(values, str):
-        return values
+def _flat(frame: Frame, values: Sequence[Value], depth: Value = 1) -> Value:
     for _ in range(int(depth) if isinstance(depth, (int, float)) and 0 <= depth <= _MANY else 1):
         if not any(map(is_list, values)):
             break
@@ -357,149 +322,67 @@ def _flat(arguments: Sequence[Value], frame: Frame) -> Value:
     return [*values]
 
 
-def _place(arguments: Sequence[Value], number: int, default: int | None) -> int | None:
-    value = arguments[number] if len(arguments) > number else None
+def _place(value: Value, default: int | None) -> int | None:
     return int(value) if isinstance(value, (int, float)) and math.isfinite(value) else default
 
 
-def _slice(arguments: Sequence[Value], _: Frame) -> Value:
-    values = arguments[0]
-    if not isinstance(values, Sequence) or isinstance(values, str):
-        return values
-    return [*values[_place(arguments, 1, 0) : _place(arguments, 2, None)]]
+def _substring(text: str, start: Value, end: Value = None) -> Value:
+    places = (_place(start, 0) or 0, _place(end, len(text)) or 0)
+    first, last = sorted(max(0, min(len(text), place)) for place in places)
+    return text[first:last]
 
 
-def _substring(arguments: Sequence[Value], _: Frame) -> Value:
-    text = arguments[0]
-    if text is None:
-        return None
-    if not isinstance(text, str):
-        raise _wrong("substring", arguments)
-    start, end = _place(arguments, 1, 0) or 0, _place(arguments, 2, len(text))
-    bounds = sorted(max(0, min(len(text), place or 0)) for place in (start, end))
-    return text[bounds[0] : bounds[1]]
+def _truncate(text: str, length: Value, suffix: str = "...") -> Value:
+    most = _place(length, None)
+    return text if most is None or len(text) <= most else text[: max(0, most - len(suffix))] + suffix
 
 
-def _truncate(arguments: Sequence[Value], _: Frame) -> Value:
-    text, suffix = arguments[0], arguments[2] if len(arguments) > 2 else "..."  # noqa: PLR2004 - the third one
-    length = _place(arguments, 1, None)
-    if text is None or length is None:
-        return text
-    if not isinstance(text, str) or not isinstance(suffix, str):
-        raise _wrong("truncate", arguments)
-    return text if len(text) <= length else text[: max(0, length - len(suffix))] + suffix
+def _padding(text: str, length: Value, padding: str) -> str:
+    """Return what a text lacks to this length."""
+    lacking = (_place(length, None) or 0) - len(text)
+    if lacking + len(text) > MOST_TEXT:
+        raise CellError(f"This text is longer than {MOST_TEXT:,} characters.")
+    return (padding * (lacking // len(padding) + 1))[:lacking] if lacking > 0 and padding else ""
 
 
-def _padded(*, on_left: bool) -> Function:
-    def function(arguments: Sequence[Value], _: Frame) -> Value:
-        text, padding = arguments[0], arguments[2] if len(arguments) > 2 else " "  # noqa: PLR2004 - the third one
-        length = _place(arguments, 1, None)
-        if text is None or length is None or padding is None:
-            return None
-        if not isinstance(text, str) or not isinstance(padding, str):
-            raise _wrong("padleft" if on_left else "padright", arguments)
-        if length > MOST_TEXT:
-            raise CellError(f"This text is longer than {MOST_TEXT:,} characters.")
-        lacking = length - len(text)
-        if lacking <= 0 or not padding:
-            return text
-        fill = (padding * (lacking // len(padding) + 1))[:lacking]
-        return fill + text if on_left else text + fill
-
-    return function
-
-
-def _split(arguments: Sequence[Value], _: Frame) -> Value:
-    text, delimiter = arguments[0], arguments[1]
-    if text is None or delimiter is None:
-        return None
-    if not isinstance(text, str) or not isinstance(delimiter, str):
-        raise _wrong("split", arguments)
-    parts = parted(Regexp(delimiter), text)
-    return [*parts[: _place(arguments, 2, None)]]
-
-
-def _matches(pattern: str, text: str) -> bool:
+def _matches(pattern: str | None, text: str | None) -> bool:
+    if pattern is None or text is None:
+        return False
     anchored = pattern if pattern.startswith("^") or pattern.endswith("$") else f"^(?:{pattern})$"
     return found_in(Regexp(anchored), text)
 
 
-def _regex(name: str, compute: Callable[[str, str], bool]) -> Function:
-    def function(arguments: Sequence[Value], _: Frame) -> Value:
-        pattern, text = arguments
-        if pattern is None or text is None:
-            return False
-        if not isinstance(pattern, str) or not isinstance(text, str):
-            raise _wrong(name, arguments)
-        return compute(pattern, text)
-
-    return function
+def _replaced_text(text: str, old: str, new: str) -> str:
+    count = text.count(old)
+    if len(text) + count * (len(new) - len(old)) > MOST_TEXT:
+        raise CellError(f"This text is longer than {MOST_TEXT:,} characters.")
+    return text.replace(old, new)
 
 
 # ---------------------------------------------------------------------- other
 
 
-def _choice(arguments: Sequence[Value], _: Frame) -> Value:
-    return arguments[1] if is_truthy(arguments[0]) else arguments[2]
-
-
-def _default(arguments: Sequence[Value], _: Frame) -> Value:
-    return arguments[1] if arguments[0] is None else arguments[0]
-
-
-def _hash(arguments: Sequence[Value], _: Frame) -> Value:
+def _hash(*arguments: Value) -> Value:
     text = "\0".join(map(text_of, arguments))
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:6], "big")
 
 
-def _on_date(name: str, compute: Callable[[Date], Value]) -> Function:
-    def function(arguments: Sequence[Value], _: Frame) -> Value:
-        value = arguments[0]
-        if value is None:
-            return None
-        if not isinstance(value, Date):
-            raise _wrong(name, arguments)
-        return compute(value)
-
-    return function
-
-
-def _dateformat(arguments: Sequence[Value], _: Frame) -> Value:
-    value, form = arguments
-    if value is None:
-        return None
-    if not isinstance(value, Date) or not isinstance(form, str):
-        raise _wrong("dateformat", arguments)
-    return checked_text(format_luxon(form, value.at))
-
-
-def _durationformat(arguments: Sequence[Value], _: Frame) -> Value:
-    value, form = arguments
-    if value is None:
-        return None
-    if not isinstance(value, Duration) or not isinstance(form, str):
-        raise _wrong("durationformat", arguments)
+def _durationformat(value: Duration, form: str) -> Value:
     return checked_text(format_duration(form, value.months, value.days * 86_400_000 + value.milliseconds))
 
 
 _CURRENCIES: Final = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹", "CNY": "CN¥", "KRW": "₩"}
 
 
-def _currencyformat(arguments: Sequence[Value], _: Frame) -> Value:
-    value, code = arguments[0], arguments[1] if len(arguments) > 1 else "USD"
-    if value is None:
-        return None
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not isinstance(code, str):
-        raise _wrong("currencyformat", arguments)
+def _currencyformat(value: float, code: str = "USD") -> Value:
     sign = _CURRENCIES.get(code.upper(), f"{code.upper()}\u00a0")
     digits = 0 if code.upper() in ("JPY", "KRW") else 2
     return f"{'-' if value < 0 else ''}{sign}{abs(value):,.{digits}f}" if math.isfinite(value) else None
 
 
-def _meta(arguments: Sequence[Value], _: Frame) -> Value:
-    link = arguments[0]
-    if not isinstance(link, Link):
-        raise _wrong("meta", arguments)
+def _meta(link: Link | None) -> Value:
+    if link is None:
+        raise _wrong("meta", [link])
     path, _mark, subpath = link.linktext.partition("#")
     kind = "file" if not subpath else "block" if subpath.startswith("^") else "header"
     return {
@@ -511,13 +394,11 @@ def _meta(arguments: Sequence[Value], _: Frame) -> Value:
     }
 
 
-def _some(quantifier: Callable[..., bool], *, is_negated: bool = False) -> Function:
-    return lambda arguments, _: quantifier(map(is_truthy, _spread(arguments))) is not is_negated
+def _some(quantifier: Callable[..., bool], *, is_negated: bool = False) -> Callable[..., Value]:
+    return lambda *arguments: quantifier(map(is_truthy, _spread(arguments))) is not is_negated
 
 
-def _unique(values: Value, frame: Frame) -> Value:
-    if not isinstance(values, Sequence) or isinstance(values, str):
-        return values
+def _unique(frame: Frame, values: Sequence[Value]) -> Value:
     frame.budget.spend(len(values))
     first: dict[object, Value] = {}
     for value in values:
@@ -525,78 +406,76 @@ def _unique(values: Value, frame: Frame) -> Value:
     return [*first.values()]
 
 
-def _replaced_text(text: str, old: str, new: str) -> str:
-    count = text.count(old)
-    if len(text) + count * (len(new) - len(old)) > MOST_TEXT:
-        raise CellError(f"This text is longer than {MOST_TEXT:,} characters.")
-    return text.replace(old, new)
+def _default(value: Value, otherwise: Value) -> Value:
+    return otherwise if value is None else value
 
 
 FUNCTIONS: Final[Mapping[str, Entry]] = {
-    "object": Entry(_object, 0, _MANY),
-    **dict.fromkeys(("list", "array"), Entry(lambda arguments, _: [*arguments], 0, _MANY)),
-    "date": Entry(_date, 1, 2, (0,)),
-    "dur": Entry(_duration, 1, 1, (0,)),
-    "number": Entry(_number, 1, 1, (0,)),
-    "string": Entry(lambda arguments, _: checked_text(text_of(arguments[0])), 1, 1),
-    "link": Entry(_link, 1, 2, (0, 1)),
-    "embed": Entry(_embed, 1, 2, (0,)),
-    "elink": Entry(_elink, 1, 2, (0,)),
-    "typeof": Entry(lambda arguments, _: type_of(arguments[0]), 1, 1),
-    "round": Entry(_round, 1, 2, (0,)),
-    "trunc": Entry(_number_function("trunc", lambda value: float(math.trunc(value))), 1, 1, (0,)),
-    "floor": Entry(_number_function("floor", lambda value: float(math.floor(value))), 1, 1, (0,)),
-    "ceil": Entry(_number_function("ceil", lambda value: float(math.ceil(value))), 1, 1, (0,)),
-    "min": Entry(_extreme(-1), 0, _MANY),
-    "max": Entry(_extreme(1), 0, _MANY),
-    "sum": Entry(_sum("+"), 1, 1),
-    "product": Entry(_sum("*"), 1, 1),
-    "reduce": Entry(lambda arguments, frame: _reduced(arguments[0], arguments[1], frame), 2, 2, (1,)),
-    "average": Entry(_average, 1, 1),
-    "contains": Entry(_contains(is_exact=False, ignores_case=False), 2, 2, (1,)),
-    "icontains": Entry(_contains(is_exact=False, ignores_case=True), 2, 2, (1,)),
-    "econtains": Entry(_contains(is_exact=True, ignores_case=False), 2, 2, (1,)),
-    "containsword": Entry(_text_function("containsword", _has_word, 2), 2, 2, (0, 1)),
-    "extract": Entry(_extract, 1, _MANY, (0,)),
-    "sort": Entry(_sort, 1, 1),
-    "reverse": Entry(_reverse, 1, 1),
-    "length": Entry(_length, 1, 1),
-    "nonnull": Entry(lambda arguments, _: [each for each in _spread(arguments) if each is not None], 0, _MANY),
-    "all": Entry(_some(all), 0, _MANY),
-    "any": Entry(_some(any), 0, _MANY),
-    "none": Entry(_some(any, is_negated=True), 0, _MANY),
-    "join": Entry(_join, 1, 2),
-    "unique": Entry(lambda arguments, frame: _unique(arguments[0], frame), 1, 1),
-    "flat": Entry(_flat, 1, 2),
-    "slice": Entry(_slice, 1, 3),
-    "regextest": Entry(_regex("regextest", lambda pattern, text: found_in(Regexp(pattern), text)), 2, 2, (0, 1)),
-    "regexmatch": Entry(_regex("regexmatch", _matches), 2, 2, (0, 1)),
-    "regexreplace": Entry(
-        _text_function("regexreplace", lambda text, pattern, by: replaced(Regexp(pattern, "g"), text, by), 3),
-        3,
-        3,
-        (0, 1, 2),
+    "object": Entry(_object, "+"),
+    **dict.fromkeys(("list", "array"), Entry(lambda *values: [*values], "+")),
+    "date": Entry(_date, "*?*", (0,), has_frame=True),
+    "dur": Entry(_duration, "*", (0,)),
+    "number": Entry(_number, "*", (0,)),
+    "string": Entry(lambda value: checked_text(text_of(value)), "*"),
+    "link": Entry(_link, "*?*", (0, 1), has_frame=True),
+    "embed": Entry(_embed, "l?*", (0,)),
+    "elink": Entry(_elink, "t?*", (0,)),
+    "typeof": Entry(type_of, "*"),
+    "round": Entry(_round, "n?N", (0,)),
+    "trunc": Entry(_whole(math.trunc), "n", (0,)),
+    "floor": Entry(_whole(math.floor), "n", (0,)),
+    "ceil": Entry(_whole(math.ceil), "n", (0,)),
+    "min": Entry(_extreme(min), "+", has_frame=True),
+    "max": Entry(_extreme(max), "+", has_frame=True),
+    "sum": Entry(_of_list(lambda frame, values: _reduced(frame, values, "+")), "*", has_frame=True),
+    "product": Entry(_of_list(lambda frame, values: _reduced(frame, values, "*")), "*", has_frame=True),
+    "reduce": Entry(_reduced, "vt", (1,), has_frame=True),
+    "average": Entry(_of_list(_average), "*", has_frame=True),
+    "contains": Entry(_contains(is_exact=False, ignores_case=False), "**", (1,), has_frame=True),
+    "icontains": Entry(_contains(is_exact=False, ignores_case=True), "**", (1,), has_frame=True),
+    "econtains": Entry(_contains(is_exact=True, ignores_case=False), "**", (1,), has_frame=True),
+    "containsword": Entry(_has_word, "tt", (0, 1)),
+    "extract": Entry(_extract, "O+", (0,)),
+    "sort": Entry(_of_list(_sort), "*", has_frame=True),
+    "reverse": Entry(lambda value: value[::-1] if isinstance(value, str) or is_list(value) else value, "*"),
+    "length": Entry(_length, "*"),
+    "nonnull": Entry(lambda *values: [each for each in _spread(values) if each is not None], "+"),
+    "all": Entry(_some(all), "+"),
+    "any": Entry(_some(any), "+"),
+    "none": Entry(_some(any, is_negated=True), "+"),
+    "join": Entry(_join, "*?*"),
+    "unique": Entry(_of_list(_unique), "*", has_frame=True),
+    "flat": Entry(_of_list(_flat), "*?*", has_frame=True),
+    "slice": Entry(
+        _of_list(lambda _, values, *ends: [*values][slice(*(_place(end, None) for end in (*ends, None)[:2]))]),
+        "*?**",
+        has_frame=True,
     ),
-    "replace": Entry(_text_function("replace", _replaced_text, 3), 3, 3, (0, 1, 2)),
-    "lower": Entry(_text_function("lower", lambda text: text.lower()), 1, 1, (0,)),
-    "upper": Entry(_text_function("upper", lambda text: text.upper()), 1, 1, (0,)),
-    "split": Entry(_split, 2, 3),
-    "startswith": Entry(_text_function("startswith", lambda text, start: text.startswith(start), 2), 2, 2, (0, 1)),
-    "endswith": Entry(_text_function("endswith", lambda text, end: text.endswith(end), 2), 2, 2, (0, 1)),
-    "padleft": Entry(_padded(on_left=True), 2, 3, (0, 1, 2)),
-    "padright": Entry(_padded(on_left=False), 2, 3, (0, 1, 2)),
-    "substring": Entry(_substring, 2, 3, (0,)),
-    "truncate": Entry(_truncate, 2, 3, (0,)),
-    "default": Entry(_default, 2, 2, (0, 1)),
-    "ldefault": Entry(_default, 2, 2),
-    "choice": Entry(_choice, 3, 3, (0,)),
-    "hash": Entry(_hash, 1, 3),
-    "striptime": Entry(_on_date("striptime", day_of), 1, 1, (0,)),
-    "dateformat": Entry(_dateformat, 2, 2, (0,)),
-    "durationformat": Entry(_durationformat, 2, 2, (0,)),
-    "currencyformat": Entry(_currencyformat, 1, 2, (0,)),
-    "localtime": Entry(_on_date("localtime", lambda date: date), 1, 1, (0,)),
-    "meta": Entry(_meta, 1, 1, (0,)),
+    "regextest": Entry(
+        lambda pattern, text: None not in (pattern, text) and found_in(Regexp(pattern), text), "TT", (0, 1)
+    ),
+    "regexmatch": Entry(_matches, "TT", (0, 1)),
+    "regexreplace": Entry(lambda text, pattern, by: replaced(Regexp(pattern, "g"), text, by), "ttt", (0, 1, 2)),
+    "replace": Entry(_replaced_text, "ttt", (0, 1, 2)),
+    "lower": Entry(str.lower, "t", (0,)),
+    "upper": Entry(str.upper, "t", (0,)),
+    "split": Entry(lambda text, by, most=None: [*parted(Regexp(by), text)][: _place(most, None)], "tt?*"),
+    "startswith": Entry(str.startswith, "tt", (0, 1)),
+    "endswith": Entry(str.endswith, "tt", (0, 1)),
+    "padleft": Entry(lambda text, length, by=" ": _padding(text, length, by) + text, "tn?t", (0, 1, 2)),
+    "padright": Entry(lambda text, length, by=" ": text + _padding(text, length, by), "tn?t", (0, 1, 2)),
+    "substring": Entry(_substring, "t*?*", (0,)),
+    "truncate": Entry(_truncate, "t*?t", (0,)),
+    "default": Entry(_default, "**", (0, 1)),
+    "ldefault": Entry(_default, "**"),
+    "choice": Entry(lambda condition, then, otherwise: then if is_truthy(condition) else otherwise, "***", (0,)),
+    "hash": Entry(_hash, "*?**"),
+    "striptime": Entry(day_of, "d", (0,)),
+    "dateformat": Entry(lambda value, form: checked_text(format_luxon(form, value.at)), "dt", (0,)),
+    "durationformat": Entry(_durationformat, "ut", (0,)),
+    "currencyformat": Entry(_currencyformat, "n?t", (0,)),
+    "localtime": Entry(lambda date: date, "d", (0,)),
+    "meta": Entry(_meta, "L", (0,)),
 }
 """The functions by name."""
 

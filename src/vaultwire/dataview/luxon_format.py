@@ -8,98 +8,46 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from typing import Final
 
-from vaultwire.bases.moment_format import MONTHS, WEEKDAYS
+from vaultwire.bases.moment_format import MONTHS, WEEKDAYS, WRITERS
 from vaultwire.bases.values import number_text
 
 _TOKEN = re.compile(r"'(?P<quoted>[^']*)'|(?P<token>([A-Za-z])\3*)|(?P<other>.)", re.DOTALL)
 
 
-def _offset(at: datetime, separator: str, *, is_short: bool = False) -> str:
-    minutes = int((at.utcoffset() or timedelta(0)).total_seconds() // 60)
-    hours, rest = divmod(abs(minutes), 60)
-    sign = "-" if minutes < 0 else "+"
-    if is_short:
-        return f"{sign}{hours}" + (f":{rest:02}" if rest else "")
-    return f"{sign}{hours:02}{separator}{rest:02}"
+def _short_offset(at: datetime) -> str:
+    sign, hours, minutes = WRITERS["Z"](at)[0], *WRITERS["Z"](at)[1:].split(":")
+    return f"{sign}{int(hours)}" + (f":{minutes}" if minutes != "00" else "")
 
 
-def _hour(at: datetime) -> int:
-    return at.hour % 12 or 12
+# Luxon's tokens that mean what one of Moment.js does, each after a slash.
+_AS_MOMENT: Final = """SSS/SSS u/SSS s/s ss/ss m/m mm/mm h/h hh/hh H/H HH/HH ZZ/Z ZZZ/ZZ a/A d/D dd/DD c/E E/E ccc/ddd EEE/ddd
+    cccc/dddd EEEE/dddd L/M M/M LL/MM MM/MM LLL/MMM MMM/MMM LLLL/MMMM MMMM/MMMM y/y yy/YY yyyy/YYYY kk/GG kkkk/GGGG
+    W/W WW/WW o/DDD ooo/DDDD q/Q X/X x/x"""
+# Those that stand for a whole format.
+_FORMATS: Final = {
+    "D": "M/d/yyyy", "DD": "MMM d, yyyy", "DDD": "MMMM d, yyyy", "DDDD": "EEEE, MMMM d, yyyy",
+    "t": "h:mm a", "tt": "h:mm:ss a", "T": "HH:mm", "TT": "HH:mm:ss",
+    "f": "D, t", "ff": "DD, t", "fff": "DDD, t", "ffff": "DDDD, t", "F": "D, tt",
+}  # fmt: skip
 
 
-def _meridiem(at: datetime) -> str:
-    return "AM" if at.hour < 12 else "PM"  # noqa: PLR2004 - noon
-
-
-def _weekday(at: datetime) -> str:
-    return WEEKDAYS[at.isoweekday() % 7]
-
-
-def _month(at: datetime) -> str:
-    return MONTHS[at.month - 1]
-
-
-def _ms(at: datetime) -> int:
-    return (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+def _formatted(form: str, at: datetime) -> str:
+    return format_luxon(form, at)
 
 
 _WRITERS: Final[Mapping[str, Callable[[datetime], str]]] = {
+    **{token: WRITERS[moment] for token, _, moment in (pair.partition("/") for pair in _AS_MOMENT.split())},
+    **{token: partial(_formatted, form) for token, form in _FORMATS.items()},
     "S": lambda at: str(at.microsecond // 1000),
-    "SSS": lambda at: f"{at.microsecond // 1000:03}",
-    "u": lambda at: f"{at.microsecond // 1000:03}",
-    "s": lambda at: str(at.second),
-    "ss": lambda at: f"{at.second:02}",
-    "m": lambda at: str(at.minute),
-    "mm": lambda at: f"{at.minute:02}",
-    "h": lambda at: str(_hour(at)),
-    "hh": lambda at: f"{_hour(at):02}",
-    "H": lambda at: str(at.hour),
-    "HH": lambda at: f"{at.hour:02}",
-    "Z": lambda at: _offset(at, "", is_short=True),
-    "ZZ": lambda at: _offset(at, ":"),
-    "ZZZ": lambda at: _offset(at, ""),
-    "a": _meridiem,
-    "d": lambda at: str(at.day),
-    "dd": lambda at: f"{at.day:02}",
-    **dict.fromkeys(("c", "E"), lambda at: str(at.isoweekday())),
-    **dict.fromkeys(("ccc", "EEE"), lambda at: _weekday(at)[:3]),
-    **dict.fromkeys(("cccc", "EEEE"), _weekday),
-    **dict.fromkeys(("ccccc", "EEEEE"), lambda at: _weekday(at)[:1]),
-    **dict.fromkeys(("L", "M"), lambda at: str(at.month)),
-    **dict.fromkeys(("LL", "MM"), lambda at: f"{at.month:02}"),
-    **dict.fromkeys(("LLL", "MMM"), lambda at: _month(at)[:3]),
-    **dict.fromkeys(("LLLL", "MMMM"), _month),
-    **dict.fromkeys(("LLLLL", "MMMMM"), lambda at: _month(at)[:1]),
-    "y": lambda at: str(at.year),
-    "yy": lambda at: f"{at.year % 100:02}",
-    "yyyy": lambda at: f"{at.year:04}",
+    "Z": _short_offset,
+    **dict.fromkeys(("ccccc", "EEEEE"), lambda at: WRITERS["dddd"](at)[0]),
+    **dict.fromkeys(("LLLLL", "MMMMM"), lambda at: WRITERS["MMMM"](at)[0]),
     "yyyyyy": lambda at: f"{at.year:06}",
     "G": lambda _: "AD",
-    "kk": lambda at: f"{at.isocalendar().year % 100:02}",
-    "kkkk": lambda at: f"{at.isocalendar().year:04}",
-    "W": lambda at: str(at.isocalendar().week),
-    "WW": lambda at: f"{at.isocalendar().week:02}",
-    "o": lambda at: str(at.timetuple().tm_yday),
-    "ooo": lambda at: f"{at.timetuple().tm_yday:03}",
-    "q": lambda at: str((at.month + 2) // 3),
     "qq": lambda at: f"{(at.month + 2) // 3:02}",
-    "D": lambda at: format_luxon("M/d/yyyy", at),
-    "DD": lambda at: format_luxon("MMM d, yyyy", at),
-    "DDD": lambda at: format_luxon("MMMM d, yyyy", at),
-    "DDDD": lambda at: format_luxon("EEEE, MMMM d, yyyy", at),
-    "t": lambda at: format_luxon("h:mm a", at),
-    "tt": lambda at: format_luxon("h:mm:ss a", at),
-    "T": lambda at: format_luxon("HH:mm", at),
-    "TT": lambda at: format_luxon("HH:mm:ss", at),
-    "f": lambda at: format_luxon("M/d/yyyy, h:mm a", at),
-    "ff": lambda at: format_luxon("MMM d, yyyy, h:mm a", at),
-    "fff": lambda at: format_luxon("MMMM d, yyyy, h:mm a", at),
-    "ffff": lambda at: format_luxon("EEEE, MMMM d, yyyy, h:mm a", at),
-    "F": lambda at: format_luxon("M/d/yyyy, h:mm:ss a", at),
-    "X": lambda at: str(_ms(at) // 1000),
-    "x": lambda at: str(_ms(at)),
 }
 
 

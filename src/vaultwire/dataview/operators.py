@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from vaultwire.bases.evaluation import ARITHMETIC
 from vaultwire.bases.row import Host
 from vaultwire.bases.values import (
     MOST_TEXT,
@@ -43,7 +44,7 @@ def apply(operator: str, left: Value, right: Value, host: Host) -> Value:
         and isinstance(right, (int, float))
         and "boolean" not in (type_of(left), type_of(right))
     ):
-        return _number(operator, float(left), float(right))
+        return ARITHMETIC[operator](left, right)
     if left is None and right is None:
         return None
     value = _ADDING[operator](left, right) if operator in _ADDING else _of_product(operator, left, right)
@@ -51,22 +52,6 @@ def apply(operator: str, left: Value, right: Value, host: Host) -> Value:
         raise CellError(f"No implementation found for '{type_of(left)} {operator} {type_of(right)}'")
     result: Value = value
     return result
-
-
-def _number(operator: str, left: float, right: float) -> float:
-    try:
-        if operator == "+":
-            return left + right
-        if operator == "-":
-            return left - right
-        if operator == "*":
-            return left * right
-        if right == 0:
-            is_infinite = operator == "/" and left != 0 and not math.isnan(left)
-            return math.copysign(math.inf, left) * math.copysign(1, right) if is_infinite else math.nan
-        return left / right if operator == "/" else math.fmod(left, right)
-    except (OverflowError, ValueError):
-        return math.inf if operator != "%" else math.nan
 
 
 def _plus(left: Value, right: Value) -> Any:

@@ -15,6 +15,7 @@ from vaultwire.dataview.tree import (
     EMOJI,
     IDENTIFIER,
     LEVELS,
+    Applied,
     Binary,
     BothSources,
     Call,
@@ -103,11 +104,6 @@ def parse_query(text: str) -> Query:
     return _Parser(text).query()
 
 
-def parse_expression(text: str) -> Node:
-    """Return the tree of an expression. Raises QueryProblem."""
-    return _Parser(text).only_expression()
-
-
 def parse_duration(text: str) -> Duration | None:
     """Return the duration that a text says, such as ``1 day`` or ``2h 30m``; None if it says none."""
     written, at = text.strip(), 0
@@ -161,13 +157,6 @@ class _Parser:
         while (command := self._command()) is not None:
             commands.append(command)
         return Query(kind, columns, has_id, source, tuple(commands))
-
-    def only_expression(self) -> Node:
-        """Read the whole text as an expression."""
-        node = self._checked()
-        if not self._is_end():
-            raise self._problem("An operator is expected, or the end")
-        return node
 
     def _type(self) -> QueryType:
         word = self._word()
@@ -337,7 +326,7 @@ class _Parser:
         node = self._atom()
         while self._at < len(self._text) and self._text[self._at] in ".[(":
             sign = self._text[self._at]
-            if sign == "(" and not isinstance(node, Name):
+            if sign == "(" and not isinstance(node, (Name, Lambda)):
                 break
             self._at += 1
             if sign == ".":
@@ -351,6 +340,8 @@ class _Parser:
                 index = self._expression(0)
                 node = Index(node, Literal(index.name) if isinstance(index, Name) else index)
                 self._expect("]")
+            elif isinstance(node, Lambda):
+                node = Applied(node, self._items(")"))
             elif isinstance(node, Name):
                 node = Call(node.name, self._items(")"), start)
         return node

@@ -94,6 +94,14 @@ class Lambda:
 
 
 @dataclass(frozen=True, slots=True)
+class Applied:
+    """``((x) => body)(arguments)``: a lambda that is called where it stands."""
+
+    function: Lambda
+    arguments: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """``!operand``."""
 
@@ -120,6 +128,7 @@ Node: TypeAlias = (
     | Index
     | Call
     | Lambda
+    | Applied
     | Not
     | Binary
 )
@@ -248,6 +257,8 @@ def children(node: Node) -> tuple[Node, ...]:
         return tuple(value for _, value in node.items)
     if isinstance(node, Index):
         return (node.of, node.index)
+    if isinstance(node, Applied):
+        return (node.function, *node.arguments)
     if isinstance(node, Binary):
         return (node.left, node.right)
     if isinstance(node, Not):
@@ -271,51 +282,6 @@ def expressions_of(query: Query) -> tuple[Node, ...]:
 # ---------------------------------------------------------------------- writing
 
 
-def to_text(query: Query) -> str:
-    """Return a query as text, one clause a line. Reading it again gives the same tree."""
-    head = query.type.upper() + ("" if query.has_id else " WITHOUT ID")
-    if query.type == "list":
-        head += "".join(f" {expression_text(column.expression)}" for column in query.columns)
-    elif query.columns:
-        head += f" {', '.join(map(_column_text, query.columns))}"
-    lines = [head]
-    if query.source is not None:
-        lines.append(f"FROM {_source_text(query.source)}")
-    return "\n".join([*lines, *map(_command_text, query.commands)])
-
-
-def _column_text(column: Column) -> str:
-    text = expression_text(column.expression)
-    return text if column.name == text else f"{text} AS {_quoted(column.name)}"
-
-
-def _command_text(command: Command) -> str:
-    if isinstance(command, Where):
-        return f"WHERE {expression_text(command.condition)}"
-    if isinstance(command, Sort):
-        keys = (f"{expression_text(key)}{' DESC' if is_last_first else ''}" for key, is_last_first in command.keys)
-        return f"SORT {', '.join(keys)}"
-    if isinstance(command, Limit):
-        return f"LIMIT {expression_text(command.count)}"
-    return f"{'GROUP BY' if isinstance(command, Group) else 'FLATTEN'} {_column_text(command.by)}"
-
-
-def _source_text(source: Source) -> str:
-    if isinstance(source, TagSource):
-        return source.tag
-    if isinstance(source, FolderSource):
-        return _quoted(source.path)
-    if isinstance(source, LinkSource):
-        link = expression_text(LinkLiteral(source.linktext))
-        return f"outgoing({link})" if source.is_outgoing else link
-    if isinstance(source, NotSource):
-        inner = _source_text(source.of)
-        return f"-({inner})" if isinstance(source.of, BothSources) else f"-{inner}"
-    right = _source_text(source.right)
-    right = f"({right})" if isinstance(source.right, BothSources) else right
-    return f"{_source_text(source.left)} {'and' if source.operator == '&' else 'or'} {right}"
-
-
 def expression_text(node: Node, least: int = 0) -> str:
     """Return an expression as text. ``least``: how closely the operator around it binds."""
     if isinstance(node, Literal):
@@ -332,13 +298,15 @@ def expression_text(node: Node, least: int = 0) -> str:
         # Two brackets without a space would be a link.
         return f"[ {text} ]" if text.startswith("[") else f"[{text}]"
     if isinstance(node, ObjectLiteral):
-        return "{ " + ", ".join(f"{_quoted(name)}: {expression_text(value)}" for name, value in node.items) + " }"
+        return "{ " + ", ".join(f"{quoted(name)}: {expression_text(value)}" for name, value in node.items) + " }"
     if isinstance(node, Name):
         return node.name
     if isinstance(node, Call):
         return f"{node.name}({', '.join(map(expression_text, node.arguments))})"
     if isinstance(node, Lambda):
         return f"(({', '.join(node.parameters)}) => {expression_text(node.body)})"
+    if isinstance(node, Applied):
+        return f"{expression_text(node.function)}({', '.join(map(expression_text, node.arguments))})"
     if isinstance(node, Index):
         return _index_text(node)
     if isinstance(node, Not):
@@ -360,13 +328,13 @@ def _index_text(node: Index) -> str:
     of = f"({of})" if needs_brackets else of
     name = node.index.value if isinstance(node.index, Literal) else None
     if isinstance(name, str):
-        return f"{of}.{name}" if IDENTIFIER.fullmatch(name) else f"{of}[{_quoted(name)}]"
+        return f"{of}.{name}" if IDENTIFIER.fullmatch(name) else f"{of}[{quoted(name)}]"
     return f"{of}[{expression_text(node.index)}]"
 
 
 def _constant(value: bool | float | str | None) -> str:
     if isinstance(value, str):
-        return _quoted(value)
+        return quoted(value)
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -375,7 +343,8 @@ def _constant(value: bool | float | str | None) -> str:
     return text.removesuffix(".0")
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return a text in quotation marks."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

@@ -27,7 +27,7 @@ from vaultwire.vault.disk.file_operations import (
     write_private,
 )
 from vaultwire.vault.disk.process_lock import ProcessLock
-from vaultwire.vault.value_types import NoProgress
+from vaultwire.vault.value_types import Deadline
 
 COOKIE = "vaultwire_desk"
 COOKIE_SECONDS = 30 * 24 * 3600
@@ -224,7 +224,7 @@ def _place(address: str) -> str:
 # The lock says whether the server still runs: another program may have its port and its process number by then. The file tells
 # no secret; only a program that can write to the folder makes a link (``access.new_code``). On Windows, too.
 
-_PREFIX, _SERVER_SUFFIX, _LOCK = "server-", ".json", ".lock"
+_PREFIX, _LOCK = "server-", ".lock"
 _MAX_PORT = 65535
 
 
@@ -248,7 +248,7 @@ class Announcement:
         """Write the file. Without a state folder, nobody finds the server that way."""
         with contextlib.suppress(OSError):
             make_private(os.path.dirname(self._path))
-            self._lock.enter_context(ProcessLock(_lock_of(self._path), "", needed=True).held(_NoWait()))
+            self._lock.enter_context(ProcessLock(_lock_of(self._path), "", needed=True).held(Deadline(0, _Held())))
             vaults = [os.path.realpath(each) for each in self._running.vaults]
             content = {"server": self._running.server, "url": self._running.url, "vaults": vaults}
             write_private(self._path, content)
@@ -268,7 +268,7 @@ def find(folder: str, vaults: Sequence[str]) -> Running | None:
     except OSError:
         return None
     for name in names:
-        if not (name.startswith(_PREFIX) and name.endswith(_SERVER_SUFFIX)):
+        if not (name.startswith(_PREFIX) and name.endswith(_SUFFIX)):
             continue
         path = os.path.join(folder, name)
         running = _read_running(path)
@@ -284,16 +284,11 @@ class _Held(Exception):  # noqa: N818 - what was asked
     """Another process has the lock."""
 
 
-class _NoWait(NoProgress):
-    def check(self) -> None:
-        raise _Held
-
-
 def _is_held(path: str) -> bool:
     if not os.path.exists(path):
         return False
     try:
-        with ProcessLock(path, "", needed=True).held(_NoWait()):
+        with ProcessLock(path, "", needed=True).held(Deadline(0, _Held())):
             return False
     except _Held:
         return True
@@ -302,7 +297,7 @@ def _is_held(path: str) -> bool:
 
 
 def _lock_of(path: str) -> str:
-    return path.removesuffix(_SERVER_SUFFIX) + _LOCK
+    return path.removesuffix(_SUFFIX) + _LOCK
 
 
 def _read_running(path: str) -> Running | None:

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs
 
 from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access, Attempts
 from vaultwire.desk.api import DeskApi, DeskRefusal, DeskVaults, Picture, refusal_of
-from vaultwire.transports import await_leaving, read_body, send_whole
+from vaultwire.transports import await_leaving, read_body, send_whole, set_cookie
 from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
@@ -130,33 +130,19 @@ class Asset(NamedTuple):
     etag: bytes
 
 
-class Assets:
-    """The files of the page by their paths, with ``/`` between the parts."""
-
-    def __init__(self, folder: str = _FOLDER) -> None:
-        """Read the files. Raises OSError."""
-        self._files: dict[str, Asset] = {}
-        for where, _, names in os.walk(folder):
-            for name in names:
-                path = os.path.join(where, name)
-                kind = _TYPES.get(os.path.splitext(name)[1])
-                if kind is not None:
-                    self._files[os.path.relpath(path, folder).replace(os.sep, "/")] = _read(path, kind)
-
-    @property
-    def index(self) -> Asset:
-        """The page itself."""
-        return self._files[_INDEX]
-
-    def get(self, path: str) -> Asset | None:
-        """Return a file of the page, None for what is not there. The page itself is not one of its files."""
-        return None if path == _INDEX else self._files.get(path)
-
-
-def _read(path: str, kind: bytes) -> Asset:
-    with open(path, "rb") as file:
-        body = file.read()
-    return Asset(body, kind, b'"%s"' % hashlib.sha256(body).hexdigest()[:32].encode())
+def load_assets(folder: str = _FOLDER) -> tuple[Asset, dict[str, Asset]]:
+    """Return the page itself, and its other files by their paths, with ``/`` between the parts. Raises OSError."""
+    files: dict[str, Asset] = {}
+    for where, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(where, name)
+            kind = _TYPES.get(os.path.splitext(name)[1])
+            if kind is not None:
+                with open(path, "rb") as file:
+                    body = file.read()
+                tag = b'"%s"' % hashlib.sha256(body).hexdigest()[:32].encode()
+                files[os.path.relpath(path, folder).replace(os.sep, "/")] = Asset(body, kind, tag)
+    return files.pop(_INDEX), files
 
 
 # Which bytes are a picture that a browser may show, by the bytes themselves. Not what a picture shows.
@@ -339,7 +325,7 @@ class DeskEndpoint:
         self.access = access
         self._vaults = vaults
         self._api = DeskApi(vaults)
-        self._assets: Assets | None = None
+        self._assets: tuple[Asset, dict[str, Asset]] | None = None
         self._attempts = Attempts()
         self._slots = asyncio.Semaphore(_MAX_CALLS)
         self._deciding = {name: asyncio.Lock() for name in vaults.names}
@@ -396,18 +382,19 @@ class DeskEndpoint:
         if await self._cookie(headers) is None:
             await send_text_page(send, 401, "The desk is closed", *_HOW, form=_KEY_FORM)
         else:
-            await _send_asset(send, headers, (await self._load_assets()).index)
+            await _send_asset(send, headers, (await self._load_assets())[0])
 
     async def _show_asset(self, path: str, headers: dict[bytes, bytes], send: Send) -> None:
         """Send a file of the page. It is part of the program, so it needs no cookie."""
-        asset = (await self._load_assets()).get(path.removeprefix(_ASSETS)) if path.startswith(_ASSETS) else None
+        _, files = await self._load_assets()
+        asset = files.get(path.removeprefix(_ASSETS)) if path.startswith(_ASSETS) else None
         if asset is None:
             raise DeskRefusal(404, "NOT_FOUND", "There is nothing at this address")
         await _send_asset(send, headers, asset)
 
-    async def _load_assets(self) -> Assets:
+    async def _load_assets(self) -> tuple[Asset, dict[str, Asset]]:
         if self._assets is None:
-            self._assets = await asyncio.to_thread(Assets)
+            self._assets = await asyncio.to_thread(load_assets)
         return self._assets
 
     # ------------------------------------------------------------------ access
@@ -545,8 +532,7 @@ def _is_own(origin: bytes, host: bytes) -> bool:
 def _set_cookie(scope: Scope, headers: dict[bytes, bytes], cookie: str) -> tuple[bytes, bytes]:
     path = scope.get("root_path", "") + PATH
     is_safe = scope["scheme"] == "https" or headers.get(b"origin", b"").startswith(b"https:")
-    parts = [f"{COOKIE}={cookie}", f"Path={path}", f"Max-Age={COOKIE_SECONDS}", "HttpOnly", "SameSite=Strict"]
-    return b"set-cookie", "; ".join([*parts, "Secure"] if is_safe else parts).encode("latin-1")
+    return set_cookie(COOKIE, cookie, path, COOKIE_SECONDS, secure=is_safe, same_site="Strict")
 
 
 async def _send_asset(send: Send, headers: dict[bytes, bytes], asset: Asset) -> None:

@@ -106,8 +106,8 @@ def canvas_edits(
                 if key in places and value != node[key]
             ]
         if "text" in places and ("[[" in node["text"] or "](" in node["text"]):
-            card = _card_edits(text, node["text"], places["text"], of_link)
-            edits += card.edits
+            card = rewrite_links(node["text"], of_link)
+            edits += _within_string(text, places["text"], card.edits) if card.edits else []
             line = bisect_right(starts, places["text"][0])
             links += [link._replace(line=line) for link in card.links]
     return Rewriting(sorted(edits), links)
@@ -130,13 +130,6 @@ def edited_cards(text: str, edit: Callable[[str, int], str]) -> str:
             changed = Replacement(kept, len(card) - kept_end, new[kept : len(new) - kept_end])
             edits += _within_string(text, place, [changed])
     return apply_replacements(text, sorted(edits))
-
-
-def _card_edits(
-    text: str, card: str, place: tuple[int, int], of_link: Callable[[LinkSpan], NewLink | None]
-) -> Rewriting:
-    rewriting = rewrite_links(card, of_link)
-    return Rewriting(_within_string(text, place, rewriting.edits) if rewriting.edits else [], rewriting.links)
 
 
 def _within_string(text: str, place: tuple[int, int], edits: Iterable[Replacement]) -> list[Replacement]:

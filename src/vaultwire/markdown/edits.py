@@ -45,6 +45,26 @@ def to_plain(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
+class MixedLineEndsError(ValueError):
+    """A text has line ends of Windows and of other systems. The message follows "Note.md …"."""
+
+
+def edited_plain(text: str, edit: Callable[[str], str]) -> str:
+    """Return a text with an edit made of it with ``\n`` line ends; its own line ends stay.
+
+    Raises MixedLineEndsError for a text that mixes line ends, if the edit changes it.
+    """
+    plain = to_plain(text)
+    after = edit(plain)
+    if after == plain:
+        return text
+    if plain == text:
+        return after
+    if plain.replace("\n", "\r\n") != text:
+        raise MixedLineEndsError("mixes line ends of Windows and of other systems")
+    return after.replace("\n", "\r\n")
+
+
 def append(text: str, addition: str) -> str:
     """Return the text with ``addition`` as new lines after the last. A text that ended with a line end still does."""
     if not text or not addition:

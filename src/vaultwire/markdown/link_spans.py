@@ -285,10 +285,14 @@ def _property_spans(plain: str, frontmatter: Frontmatter, of: Container[str] | N
 # Base files: the texts in formulas and filters that name files or folders, and their positions.
 #
 # Only certain names count: the argument of ``link``, ``file``, ``hasLink`` and ``inFolder``, a comparison with ``file.path`` or
-# ``file.folder``, and ``[[links]]``. The YAML around them stays.
+# ``file.folder``, a part of these two, and ``[[links]]``. The YAML around them stays.
 
-Kind: TypeAlias = Literal["link", "wiki", "path", "folder"]
-"""How a text names a file: like a link, within ``[[`` and ``]]``, by its path; or a folder by its path."""
+Kind: TypeAlias = Literal["link", "wiki", "path", "folder", "part"]
+"""How a text names a file: like a link, within ``[[`` and ``]]``, by its path; or a folder by its path.
+
+``part``: not one, but all whose ``file.folder`` or ``file.path`` begins or ends with a text or has it within. The name is the
+expression up to the quote, and the text: ``file.folder.startsWith(Old``.
+"""
 
 # Quotes as they may be written in a YAML text: plain, escaped, doubled.
 _TEXT = r"""(?P<{0}q>\\"|''|"|')(?P<{0}>(?!\[\[)(?:(?!(?P={0}q))[^\\\n])++)(?P={0}q)"""
@@ -297,13 +301,18 @@ _NAMES = compile_pattern(
     rf"|\binFolder\(\s*+{_TEXT.format('folder')}"
     rf"|\bfile\.folder\s*+[!=]=\s*+{_TEXT.format('equal')}"
     rf"|\bfile\.path\s*+[!=]=\s*+{_TEXT.format('path')}"
+    rf"|(?P<asks>\bfile\.(?:folder|path)\.(?:startsWith|endsWith|contains)\()\s*+{_TEXT.format('part')}"
     rf"|{_TEXT.format('is_folder')}\s*+[!=]=\s*+file\.folder\b"
     rf"|{_TEXT.format('is_path')}\s*+[!=]=\s*+file\.path\b"
     # A single bracket does not end it, as in a note (engine facts §2.1).
     r"|\[\[(?!\[)(?P<wiki>(?:[^\[\]|\\\n]++|\[(?!\[)|\](?!\]))++)(?=\||\]\])"
 )
 _KINDS: dict[str, Kind] = {"link": "link", "wiki": "wiki", "path": "path", "folder": "folder", "equal": "folder"}
-_KINDS |= {"is_folder": "folder", "is_path": "path"}
+_KINDS |= {"is_folder": "folder", "is_path": "path", "part": "part"}
+# What an expression says beside file.folder or file.path: texts in quotes and regular expressions.
+_OF_FOLDER = compile_pattern(r"\bfile\.(?:folder|path|inFolder)\b")
+_OPERAND = compile_pattern(r"(?:(?!&&|\|\|)[^\n])++")
+_SAID = compile_pattern(r""""[^"\\\n]*+"|'[^'\\\n]*+'|/[^/\n]++/""")
 
 
 class NotABaseError(ValueError):
@@ -313,7 +322,8 @@ class NotABaseError(ValueError):
 def base_edits(text: str, decide: Callable[[Kind, str], str | None]) -> Rewriting:
     """Return the edits that replace names by the texts that ``decide`` returns; names for which it returns None stay.
 
-    Raises NotABaseError.
+    A name for which it returns the same text stays, too, and is among the links: it is for the caller to tell of. Raises
+    NotABaseError.
     """
     if len(text) > MOST_PROPERTIES:
         raise NotABaseError(f"has more than {MOST_PROPERTIES:,} characters")
@@ -342,14 +352,29 @@ def _edits(text: str, decide: Callable[[Kind, str], str | None], escapes: dict[s
     for place in _NAMES.finditer(text):
         group = next(name for name in _KINDS if place[name] is not None)
         written = place[group]
-        name = decide(_KINDS[group], written.strip())
+        asks, spelt = place["asks"] or "", written if group == "part" else written.strip()
+        name = decide(_KINDS[group], asks + spelt)
         if name is None and "''" in written:
-            name = decide(_KINDS[group], written.replace("''", "'").strip())
+            name = decide(_KINDS[group], asks + spelt.replace("''", "'"))
         if name is not None:
             for character, escaped in escapes.items():
                 name = name.replace(character, escaped)
             edits.append(Replacement(*place.span(group), name))
     return edits
+
+
+def other_folder_texts(base: str) -> list[tuple[str, str]]:
+    """Return texts in quotes beside ``file.folder`` or ``file.path`` that ``base_edits`` does not know, and their expressions.
+
+    Such as in ``file.folder.split("/")[0] == "Old"``. Raises NotABaseError.
+    """
+    known = [(said, place) for said in _texts(base) for place in _OPERAND.finditer(said) if _OF_FOLDER.search(place[0])]
+    return [
+        (text[0][1:-1], said.strip())
+        for said, operand in known
+        for text in _SAID.finditer(operand[0])
+        if not any(name.start() <= text.start() < name.end() for name in _NAMES.finditer(operand[0]))
+    ]
 
 
 def _texts(text: str) -> list[str]:

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
-from vaultwire.markdown.block_parser import read_body
+from vaultwire.markdown.block_parser import BlockParser, TextLine, read_body
 from vaultwire.markdown.inline import RawLink, line_block_id, line_tags, read_inline
 from vaultwire.markdown.offsets import bounded_tags, end_of_reading, unread_problem
 from vaultwire.markdown.parsed_note import BlockId, Link, ParsedNote, Span, Task
@@ -15,6 +16,9 @@ from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 
 _CONFLICT_MARK = re.compile(r"(<{7}|>{7}|\|{7}|={7})(?= |\r?\Z)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+# The text of a link to the web, in prose: its address is dots already.
+_SHOWN_OF_LINK = re.compile(r"\[[^\[\]]*\](?=\.\.)")
+_NOT_LINE_END = re.compile(r"[^\n]")
 _TASK = re.compile(r"\[(.)\](?=[ \t]|\Z)")
 
 
@@ -121,3 +125,40 @@ def frontmatter_links(frontmatter: Frontmatter, text: str) -> list[tuple[RawLink
             if len(found) == 1 and found[0].start == found[0].is_embed and found[0].end == len(item):
                 links.append((found[0], item, number))
     return links
+
+
+# ---------------------------------------------------------------------- prose
+
+
+class _ProseReader(BlockParser):
+    """Reads a body and keeps the lines in which something can be written: no code, math, HTML, comments and headings."""
+
+    def __init__(self, body: str, first_line: int) -> None:
+        super().__init__(body, first_line)
+        self.prose: dict[int, str] = {}
+
+    def read_text(self, lines: list[TextLine]) -> None:
+        """Keep the prose of the lines of a paragraph or table."""
+        if self.leaf == "heading":
+            return
+        prose, links = read_inline("\n".join([line.text[line.content :] for line in lines]))
+        for link in links:
+            prose = f"{prose[: link.start]}{'.' * (link.end - link.start)}{prose[link.end :]}"
+        prose = _SHOWN_OF_LINK.sub(lambda shown: _NOT_LINE_END.sub(".", shown[0]), prose)
+        ends = [0]
+        for line in lines:
+            ends.append(ends[-1] + len(line.text) - line.content + 1)
+        for line, (start, end) in zip(lines, pairwise(ends), strict=True):
+            if not line.is_comment:
+                self.prose[line.number] = " " * line.content + prose[start : end - 1]
+
+
+def prose_lines(text: str) -> dict[int, str]:
+    """Return the lines of a note in which a link could be written, by their numbers: paragraphs, lists, quotes, tables.
+
+    They have the length that they have in the note; dots and hard spaces stand for links, inline code, math, HTML.
+    """
+    start = parse_frontmatter(text).end
+    reader = _ProseReader(text[start : end_of_reading(text, start)], text.count("\n", 0, start) + 1)
+    reader.run()
+    return reader.prose

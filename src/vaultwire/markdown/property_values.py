@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from calendar import monthrange
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -201,7 +202,6 @@ _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 _DATE = re.compile(r"(\d{4})-(0[1-9]|1[0-2])-(\d\d)(T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?)?\Z", re.ASCII)
-_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _EXPECTED = {
     "text": "a text",
     "multitext": "a list of texts or numbers",
@@ -313,12 +313,9 @@ def _fits(kind: str, value: PropertyValue) -> bool:
     if kind == "number":
         return isinstance(value, (int, float)) and not isinstance(value, bool)
     found = _DATE.match(value) if isinstance(value, str) else None
-    return found is not None and bool(found[4]) == (kind == "datetime") and _is_day(*map(int, found.group(1, 2, 3)))
-
-
-def _is_day(year: int, month: int, day: int) -> bool:
-    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return 1 <= day <= (28 if month == 2 and not is_leap else _DAYS[month - 1])  # noqa: PLR2004 - February
+    if found is None or bool(found[4]) != (kind == "datetime"):
+        return False
+    return 1 <= int(found[3]) <= monthrange(int(found[1]), int(found[2]))[1]
 
 
 def one_line(value: PropertyValue, quote: str = "", depth: int = 0) -> str:

@@ -220,7 +220,7 @@ class _Editor:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._lines = text.split("\n")
+        self._lines = [*text.split("\n"), ""]  # an empty value may end behind the last row
 
     def document(
         self, root: YamlNode | None, old: Mapping[str, PropertyValue], new: Mapping[str, PropertyValue]
@@ -237,7 +237,7 @@ class _Editor:
             comment = self._comment_behind(root).strip()
             rows = [*([mark] if mark else []), *([comment] if comment else []), *as_block(dict(new), 0)]
             end = root.end[0] + 1
-        return "\n".join([*self._lines[: root.start[0]], *rows, *self._lines[end:]])
+        return "\n".join([*self._lines[: root.start[0]], *rows, *self._lines[end:]]).removesuffix("\n")
 
     # ------------------------------------------------------------------ lists and maps in lines
 
@@ -282,14 +282,10 @@ class _Editor:
         for number, (key, value) in enumerate(zip(keys, values, strict=True)):
             end = self._last_row(value) + 1
             limit = end if number == len(values) - 1 else (keys[number + 1] or values[number + 1]).start[0]
-            while end < limit and self._is_below(end, node.start[1]):
+            while end < limit and self._is_comment(end) and _indent(self._lines[end]) > node.start[1]:
                 end += 1
             yield _Entry(first, end, key, value)
             first = end
-
-    def _is_below(self, row: int, column: int) -> bool:
-        """Tell whether a row is a comment that is deeper than a column."""
-        return self._is_comment(row) and _indent(self._lines[row]) > column
 
     def _changed(self, node: YamlNode, entry: _Entry, old: PropertyValue, new: PropertyValue) -> list[str]:
         """Return the rows of an entry with its new value."""

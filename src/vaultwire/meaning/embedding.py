@@ -91,14 +91,31 @@ class Embedding:
         except _BROKEN as error:
             raise ModelError(f"the vectors in {self._folder} cannot be read: {error}") from None
 
+    def near_note(self, path: VaultPath) -> Iterator[Near]:
+        """Yield the other notes, those nearest to this one first (``VectorStore.near_note``). Raises ModelError."""
+        try:
+            yield from self._open(self._questions).near_note(path)
+        except _BROKEN as error:
+            raise ModelError(f"the vectors in {self._folder} cannot be read: {error}") from None
+
+    def nearest_pairs(
+        self, paths: Collection[VaultPath], progress: Progress
+    ) -> list[tuple[VaultPath, VaultPath, float, float]]:
+        """Return the pairs of notes of which each is the other's nearest (``VectorStore.nearest_pairs``). Raises ModelError."""
+        try:
+            return [*self._open(self._questions).nearest_pairs(paths, progress)]
+        except _BROKEN as error:
+            raise ModelError(f"the vectors in {self._folder} cannot be read: {error}") from None
+
     def coverage(self, progress: Progress) -> Coverage:
         """Return how many notes can be found by meaning, of all, and what the trouble is."""
         searched = self._index.searched(progress)
         try:
-            known = self._open(self._questions).known()
+            store = self._open(self._questions)
+            known, size = store.known(), store.size()
         except (*_BROKEN, ModelError) as error:
             return Coverage(0, len(searched), self.problem or str(error))
-        return Coverage(sum(path in searched for path in known), len(searched), self.problem)
+        return Coverage(sum(path in searched for path in known), len(searched), self.problem, size)
 
     def _vector_of(self, text: str) -> Vectors:
         vector = self._asked.get(text)

@@ -22,7 +22,7 @@ from vaultwire.vault.search.note_parts import read_searchable
 from vaultwire.vault.search.query import And, Expression, Query, Word, parse_query
 from vaultwire.vault.search.questions import plain_words, question_in
 from vaultwire.vault.search.terms import Text
-from vaultwire.vault.value_types import Coverage, Hit, Line, MeaningHit, NearNotes, Progress, VaultPath
+from vaultwire.vault.value_types import Coverage, Hit, Line, MeaningHit, NearNotes, NearPart, Progress, VaultPath
 
 if TYPE_CHECKING:
     from vaultwire.meaning.embedding import Embedding
@@ -33,6 +33,10 @@ _RANKED, _MOST_READ = 50, 500
 # So many notes that meet the conditions are looked up at once; where there are more, those that are near are read.
 _MOST_MEETING = 500
 _LINES, _LINE_LENGTH = 2, 200
+# Two notes say the same if they are so much nearer than notes of the vault usually are: 0 is as near as usual, 1 the same.
+_SAME = 0.7
+# Each note is compared with each: of 20,000 that takes ten seconds.
+_MOST_PAIRED = 20_000
 # Of a command that nothing embeds for in the background.
 _EMBED_SECONDS = 20.0
 
@@ -96,6 +100,34 @@ class Finding:
             return next((self._hit(rank, each) for rank, each in enumerate(near, 1) if each.path == path), None)
         except ModelError:
             return None
+
+    def near_note(self, path: VaultPath, progress: Progress) -> Iterator[NearPart]:
+        """Yield the other notes, those nearest to this one first; none where it has no vectors yet, or the model fails."""
+        try:
+            chunks = chunks_of(path, plain_text(self._files.read(path).data))
+            for each in self._visible(self._embedding.near_note(path), None, progress):
+                chunk = chunks[min(each.number, len(chunks) - 1)]
+                yield NearPart(each.path, each.likeness, chunk.first, chunk.last)
+        except ModelError:  # the coverage says so
+            return
+
+    def same_meaning(
+        self, paths: Collection[VaultPath], progress: Progress
+    ) -> list[tuple[VaultPath, VaultPath, float]]:
+        """Return the pairs of these notes that say nearly the same, and how near they are, the nearest first.
+
+        Each of the two is the other's nearest. None where there are more than ``_MOST_PAIRED`` notes, or the model fails.
+        """
+        if len(paths) > _MOST_PAIRED:
+            return []
+        try:
+            pairs = self._embedding.nearest_pairs(paths, progress)
+        except ModelError:  # the coverage says so
+            return []
+        same = [
+            (one, other, likeness) for one, other, likeness, usual in pairs if likeness - usual >= _SAME * (1 - usual)
+        ]
+        return sorted(same, key=lambda pair: (-pair[2], pair[:2]))
 
     def _visible(self, near: Iterator[Near], folder: VaultPath | None, progress: Progress) -> Iterator[Near]:
         """Yield those below the folder that searches may find now."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from vaultwire.vault.disk.file_operations import make_private, remove_quietly, sync_file
-from vaultwire.vault.value_types import NoteStat, VaultPath
+from vaultwire.vault.value_types import NoteStat, Progress, VaultPath
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +37,8 @@ CREATE INDEX IF NOT EXISTS of_note ON chunks (note);
 """
 # A new file is written when the old one has so many rows of nobody, and more of them than others.
 _MOST_DEAD = 4_000
+# Chunks of a note that are compared with all others, to find the notes near it.
+_MOST_OWN = 64
 # Rows that are turned into float32 at once: they stay in the processor's cache.
 _ROWS_AT_ONCE = 256
 _BUSY_SECONDS = 10.0
@@ -248,6 +250,11 @@ class VectorStore:
 
     # ------------------------------------------------------------------ reading
 
+    def size(self) -> int:
+        """Return how many bytes the vectors of the notes take."""
+        loaded = self._load()
+        return 2 * len(loaded.places) * int(loaded.rows.shape[1])
+
     def known(self) -> Collection[VaultPath]:
         """Return the notes that have vectors."""
         return self._load().position_of.keys()
@@ -266,14 +273,53 @@ class VectorStore:
             of_note = scores[loaded.starts[position] : loaded.starts[position + 1]]
             yield Near(loaded.paths[position], int(of_note.argmax()), float(best[position]))
 
-    def vectors_of(self, path: VaultPath) -> Vectors | None:
-        """Return the vectors of a note's chunks, None if it has none."""
+    def near_note(self, path: VaultPath) -> Iterator[Near]:
+        """Yield the other notes, those with a chunk nearest to one of this note's first, each with this note's chunk.
+
+        Nothing for a note without vectors. Of a long one the first ``_MOST_OWN`` chunks count.
+        """
         loaded = self._load()
-        position = loaded.position_of.get(path)
-        if position is None:
-            return None
-        places = loaded.places[loaded.starts[position] : loaded.starts[position + 1]]
-        return np.array(loaded.rows[places], np.float32)
+        own = loaded.position_of.get(path)
+        if own is None:
+            return
+        chunks = loaded.places[loaded.starts[own] : loaded.starts[own + 1]][:_MOST_OWN]
+        vectors = np.ascontiguousarray(loaded.rows[chunks].astype(np.float32).T)
+        scores = np.maximum.reduceat(dot_products(loaded.rows, vectors)[loaded.places], loaded.starts[:-1], axis=0)
+        nearest = scores.max(axis=1)
+        for position in np.argsort(-nearest, kind="stable").tolist():
+            if position != own and nearest[position] > 0:
+                yield Near(loaded.paths[position], int(scores[position].argmax()), float(nearest[position]))
+
+    def nearest_pairs(
+        self, paths: Collection[VaultPath], progress: Progress
+    ) -> Iterator[tuple[VaultPath, VaultPath, float, float]]:
+        """Yield the pairs of these notes of which each is the other's nearest, in path order: how near they are, and how near
+        the first one is to these notes on average.
+
+        A note counts as the mean of its chunks.
+        """
+        loaded = self._load()
+        chosen = [position for position, path in enumerate(loaded.paths) if path in paths]
+        means = np.empty((len(chosen), loaded.rows.shape[1]), np.float32)
+        for row, position in enumerate(chosen):
+            own = loaded.places[loaded.starts[position] : loaded.starts[position + 1]]
+            means[row] = loaded.rows[own].astype(np.float32).mean(axis=0)
+        lengths = np.linalg.norm(means, axis=1, keepdims=True)
+        means /= np.where(lengths == 0, 1, lengths)
+        middle = means.mean(axis=0) if chosen else 0
+        nearest = np.zeros(len(chosen), np.int64)
+        likeness = np.zeros(len(chosen), np.float32)
+        for start in range(0, len(chosen), _ROWS_AT_ONCE):
+            progress.check()
+            products = means[start : start + _ROWS_AT_ONCE] @ means.T
+            rows = np.arange(len(products))
+            products[rows, rows + start] = -1  # itself
+            nearest[start : start + len(rows)] = products.argmax(axis=1)
+            likeness[start : start + len(rows)] = products.max(axis=1)
+        for one, other in enumerate(nearest.tolist()):
+            if one < other and nearest[other] == one:
+                usual = float(means[one] @ middle)
+                yield loaded.paths[chosen[one]], loaded.paths[chosen[other]], float(likeness[one]), usual
 
     def _load(self) -> _Loaded:
         """Return the table as it is now."""
@@ -311,16 +357,16 @@ class VectorStore:
         return _Loaded(version, rows, places, begins, [*position_of], position_of)
 
 
-def dot_products(rows: NDArray[np.float16], vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the dot product of each row with the vector, as float32.
+def dot_products(rows: NDArray[np.float16], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the dot product of each row with a vector, or with each column of a matrix, as float32.
 
     numpy turns float16 into float32 one by one, which takes most of the time. So the bits are shifted to where float32 has
     them: sign and exponent and fraction of IEEE 754's two formats stand in the same order. What is then too small by 2**112,
-    for the exponents have another zero, the vector makes up for. It is exact for all numbers; rows have no infinite ones.
+    for the exponents have another zero, the vectors make up for. It is exact for all numbers; rows have no infinite ones.
     """
     count, dimensions = rows.shape
-    scores = np.empty(count, np.float32)
-    scaled = np.asarray(vector, np.float32) * np.float32(2.0**112)
+    scores = np.empty((count, *vectors.shape[1:]), np.float32)
+    scaled = np.asarray(vectors, np.float32) * np.float32(2.0**112)
     buffer = np.empty((_ROWS_AT_ONCE, dimensions), np.int32)
     bits = rows.view(np.int16)
     for start in range(0, count, _ROWS_AT_ONCE):

@@ -7,7 +7,7 @@ from vaultwire.protocol.revisions import META_SERVER_INFO, STATELESS, TASKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
     from typing import Any, TypeAlias
 
     from vaultwire.protocol.dialects import Dialect
@@ -103,11 +103,12 @@ class Identity:
         if not revision.completions:
             capabilities.pop("completions", None)
         declared = of_client.get("extensions") if revision.extensions else None
-        if isinstance(declared, dict):
-            served = [name for name in self.extensions if revision.tasks or name != TASKS]
-            common = {name: self.extensions[name] for name in served if name in declared}
-            if common:
-                capabilities["extensions"] = common
+        served = dict(self.extensions)
+        if not revision.stateless:  # earlier schemas lack the field: it is for who uses it, too
+            names = declared if isinstance(declared, dict) else {}
+            served = {name: served[name] for name in served if name in names and name != TASKS}
+        if served:
+            capabilities["extensions"] = served
         return capabilities
 
 
@@ -195,6 +196,11 @@ class Peer:
         return (self.principal, "") if self.principal else ("", self.name)
 
     @property
+    def owner(self) -> Hashable:
+        """What tells its calls from those of others: all that come with the same key are one client, else each session is."""
+        return self.principal or self
+
+    @property
     def signature(self) -> str:
         """Its authority and name in words."""
         if not (self.authority and self.name):
@@ -264,6 +270,11 @@ class Question:
         self.result: Json = None
         self.error: Json = None
         self.waiting: Any = None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether its answer, or the peer's refusal, is here."""
+        return self.result is not None or self.error is not None
 
 
 class Send:

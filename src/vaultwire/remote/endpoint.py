@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from vaultwire import __version__
-from vaultwire.remote import people
 from vaultwire.remote.clients import Client, ClientRefused, Clients, host_of
 from vaultwire.remote.note_pages import NotePages, Read
 from vaultwire.remote.pages import (
@@ -33,8 +32,7 @@ from vaultwire.remote.pages import (
     passkey_page,
     sign_in_page,
 )
-from vaultwire.remote.passkeys import PasskeyRefused, Passkeys, can_have_passkeys
-from vaultwire.remote.people import Attempts
+from vaultwire.remote.people import PasskeyRefused, Passkeys, Passwords, can_have_passkeys
 from vaultwire.remote.store import (
     ACCESS,
     ACCESS_SECONDS,
@@ -48,7 +46,7 @@ from vaultwire.remote.store import (
     Store,
     names_of,
 )
-from vaultwire.transports import guard, read_body, send_page, send_whole
+from vaultwire.transports import cookie_in, guard, read_body, send_page, send_whole, set_cookie
 from vaultwire.transports.guard import Refusal
 from vaultwire.transports.oauth import ResourcePage
 from vaultwire.trust.tokens import TokenRefused
@@ -75,9 +73,6 @@ _COOKIE = "vaultwire_browser"
 # From signing in to the answer.
 _TICKET_SECONDS = 600.0
 _MAX_TICKETS = 1000
-# Each takes 64 MiB and a core for a moment.
-_MAX_HASHES = 2
-_MAX_WAITING = 20
 _FOR_PAGES = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
@@ -171,9 +166,7 @@ class SignIn:
         self._card = _to_json(_card_of(url))
         self._tickets: dict[bytes, tuple[str, bytes, float]] = {}
         self._passkeys = Passkeys(store, url) if can_have_passkeys(url) else None
-        self._attempts = Attempts()
-        self._hashing = asyncio.Semaphore(_MAX_HASHES)
-        self._waiting = 0
+        self._passwords = Passwords(store, tell)
         self._is_closed = False
         self._note_pages: NotePages | None = None
 
@@ -481,7 +474,9 @@ class SignIn:
                 browser = await asyncio.to_thread(self._store.new_browser, person)
                 page = consent_page(asked, person, self._new_ticket(person, request), await self._list_folders())
                 head = headers_of_page(request.redirect_uri, leads_on=True)
-                await send_whole(send, 200, [*head, (b"set-cookie", self._to_cookie(browser))], page)
+                secure = self._url.startswith("https:")
+                cookie = set_cookie(_COOKIE, browser, "/authorize", BROWSER_SECONDS, secure=secure)
+                await send_whole(send, 200, [*head, cookie], page)
             case "allow":
                 person = self._take_ticket(fields.get("ticket", ""), request)
                 code = await self._allow(request, asked, fields, folders, person) if person else None
@@ -541,32 +536,7 @@ class SignIn:
     async def _sign_in(self, fields: Mapping[str, str], headers: Mapping[bytes, bytes]) -> tuple[str, str, int]:
         """Return the name of the person, or an empty name, the problem in words and the status."""
         name, password = fields.get("name", "").strip()[:40], fields.get("password", "")
-        browser = _cookie_in(headers.get(b"cookie", b""))
-        who = f"name {name.casefold()}"
-        is_known: bool = await asyncio.to_thread(self._store.is_browser_of, browser, name)
-        if is_known:
-            who = f"browser {hashlib.sha256(browser.encode()).hexdigest()}"
-        if self._attempts.are_too_many(who):
-            self._tell("too many wrong passwords were given for a name on the sign-in page")
-            problem = (
-                "Too many wrong passwords were given for this name. "
-                "Wait 15 minutes, or use a browser in which you have signed in before."
-            )
-            return "", problem, 429
-        if self._waiting >= _MAX_WAITING:
-            return "", "Many are signing in at this moment. Try again.", 503
-        self._attempts.begin(who)
-        self._waiting += 1
-        try:
-            async with self._hashing:
-                person = await asyncio.to_thread(people.verify, self._store, name, password)
-        finally:
-            self._waiting -= 1
-        if person is None:
-            self._tell("a wrong name or password was given on the sign-in page")
-            return "", "Name or password is wrong.", 403
-        self._attempts.succeeded(who)
-        return person.name, "", 200
+        return await self._passwords.check(name, password, cookie_in(headers, _COOKIE))
 
     async def _list_folders(self) -> dict[str, list[str] | None]:
         """Return the folders of each vault by its name; None for one whose index is not there yet."""
@@ -638,10 +608,6 @@ class SignIn:
             return ""
         return kept[0]
 
-    def _to_cookie(self, secret: str) -> bytes:
-        parts = [f"{_COOKIE}={secret}", "Path=/authorize", f"Max-Age={BROWSER_SECONDS}", "HttpOnly", "SameSite=Lax"]
-        return "; ".join([*parts, "Secure"] if self._url.startswith("https:") else parts).encode()
-
 
 def _card_of(url: str) -> dict[str, Any]:
     """Return what everybody may know of this server: nothing of its vaults, its people or its tools."""
@@ -688,11 +654,6 @@ def _client_id(headers: Mapping[bytes, bytes], fields: Mapping[str, str]) -> str
         except ValueError:
             raise _OAuthError("invalid_client", "the Authorization header cannot be read", 401) from None
     return _field(fields, "client_id")
-
-
-def _cookie_in(header: bytes) -> str:
-    pairs = (pair.strip().partition("=") for pair in header.decode("latin-1").split(";"))
-    return next((value for name, _, value in pairs if name == _COOKIE), "")
 
 
 def _to_json(value: Any) -> bytes:

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, quote, unquote_to_bytes
 
 from vaultwire.remote.pages import STYLE, headers_of_page, page
 from vaultwire.remote.store import SESSION_SECONDS, Store
-from vaultwire.transports import guard, read_body, send_whole
+from vaultwire.transports import cookie_in, guard, read_body, send_whole, set_cookie
 from vaultwire.transports.guard import Refusal
 from vaultwire.vault.errors import VaultError
 
@@ -95,7 +95,7 @@ class NotePages:
         # A frame, a script, a picture or "fetch": a person who opens an address or sends a form is a "document".
         if headers.get(b"sec-fetch-dest", b"document") != b"document":
             raise Refusal(403, "Forbidden", "Open this address by itself, not as a part of another page")
-        cookie = _cookie_in(headers.get(b"cookie", b""))
+        cookie = cookie_in(headers, _COOKIE)
         if scope["method"] == "POST":
             await self._take_form(scope, headers, cookie, receive, send)
             return
@@ -147,19 +147,12 @@ class NotePages:
 
     async def _lead_back(self, scope: Scope, send: Send, cookie: str, seconds: int) -> None:
         """Have the browser ask for the same address again, with another cookie."""
-        parts = [f"{_COOKIE}={cookie}", f"Path={PATH}", f"Max-Age={seconds}", "HttpOnly", "SameSite=Lax"]
-        parts += ["Secure"] if self._origin.startswith(b"https:") else []
+        cookie_header = set_cookie(_COOKIE, cookie, PATH, seconds, secure=self._origin.startswith(b"https:"))
         # "raw_path" begins with PATH and has no line end, so it leads nowhere else.
-        moved = [(b"location", scope["raw_path"]), (b"set-cookie", "; ".join(parts).encode())]
-        await send_whole(send, 303, [*_HEAD, *moved])
+        await send_whole(send, 303, [*_HEAD, (b"location", scope["raw_path"]), cookie_header])
 
 
 _HEAD = (*headers_of_page(style=_STYLE), (b"x-robots-tag", b"noindex"))
-
-
-def _cookie_in(header: bytes) -> str:
-    pairs = (pair.strip().partition("=") for pair in header.decode("latin-1").split(";"))
-    return next((value for name, _, value in pairs if name == _COOKIE), "")
 
 
 # ---------------------------------------------------------------------- what the pages say

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
-from vaultwire.review.diff.parts import visible
+from vaultwire.review.diff.parts import counted, visible
 from vaultwire.vault.changes.change import Author, Change, FileChange, Write, files_of
 from vaultwire.vault.changes.rebasing import Rebased
 from vaultwire.vault.disk.contents import plain_text
@@ -126,11 +126,6 @@ def summary(files: Sequence[FileChange], *, is_wish: bool = False) -> str:
     return words
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun: "1 file", "2 files"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def _kind(file: FileChange) -> str:
     return "remove" if file.target is not None and lies_in(file.target, TRASH) else file.kind
 
@@ -162,7 +157,12 @@ class Entry(NamedTuple):
     @property
     def id(self) -> str:
         """The item's id. A proposal keeps its own when it is accepted, so that it stays where it is in the list."""
-        return f"p{self.proposal.id}" if self.proposal is not None else f"c{self.change.id if self.change else 0}"
+        return f"p{self.proposal.id}" if self.proposal is not None else f"c{self.number}"
+
+    @property
+    def number(self) -> int:
+        """The number of its change; 0 for none."""
+        return 0 if self.change is None else self.change.id
 
     @property
     def key(self) -> tuple[int, int]:
@@ -255,13 +255,14 @@ def item_of(entry: Entry, vault: str, *, is_stale: bool) -> dict[str, Any]:
         "change": change.id if change is not None and proposal is not None else None,
         "reason": proposal.reason if proposal is not None else "",
         "summary": words,
-        "files": [_file(file) for file in files[:_MAX_FILES]],
+        "files": file_dicts(files[:_MAX_FILES]),
         "file_count": len(files),
     }
 
 
-def _file(file: FileChange) -> dict[str, Any]:
-    return {"action": file.kind, "path": file.path, "to": file.target}
+def file_dicts(files: Sequence[FileChange]) -> list[dict[str, Any]]:
+    """Return what was done to each file, as a dict."""
+    return [{"action": file.kind, "path": file.path, "to": file.target} for file in files]
 
 
 def parse_id(text: object) -> tuple[str, int]:
@@ -511,8 +512,7 @@ def _changed_text(steps: object) -> str:
 
 def _words_of(entry: Entry) -> str:
     label = entry.proposal.label if entry.proposal is not None else ""
-    paths = (each for file in entry.files for each in (file.path, file.target) if each is not None)
-    return "\n".join([summary(entry.files), label, entry.author.client, *paths]).casefold()
+    return "\n".join([summary(entry.files), label, entry.author.client, *_paths(entry)]).casefold()
 
 
 def _check(filters: Filters, limit: int) -> None:

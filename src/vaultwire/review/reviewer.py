@@ -7,10 +7,9 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from vaultwire.markdown.three_way import Choice
-from vaultwire.review.deciding import Deciding, edited_bytes
+from vaultwire.review.deciding import Deciding, check_file, edited_bytes
 from vaultwire.review.diff import file_diff, unchanged_rows
 from vaultwire.review.entries import Entry, Filters, Timeline
-from vaultwire.review.undoing import Undoing
 from vaultwire.vault.changes.change import DetailedChange, Move, Step, Write, diff_of
 from vaultwire.vault.changes.rebasing import Rebased
 from vaultwire.vault.disk.contents import plain_text
@@ -18,8 +17,6 @@ from vaultwire.vault.disk.paths import TRASH, kind_of, lies_in, media_type_of
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
-
-# One item with the differences of its files, and the parts of them that are asked for later.
 
 # All files of an item together have so many rows at first; more come with ``hunks``.
 _MAX_ROWS = 2000
@@ -42,16 +39,37 @@ def is_deletion(step: Step) -> bool:
     return lies_in(step.target, TRASH) if isinstance(step, Move) else step.old is not None and step.new is None
 
 
-class Details:
-    """The items of one vault with their differences."""
+class Reviewer:
+    """The desk of one vault. All methods raise VaultError for wrong input, and change nothing then."""
 
-    def __init__(self, vault: Vault, timeline: Timeline, undoing: Undoing) -> None:
+    def __init__(self, vault: Vault) -> None:
+        """``vault``: as the person uses it, with a caller that ``is_person``."""
         self._vault = vault
-        self._timeline = timeline
-        self._undoing = undoing
+        self._timeline = Timeline(vault)
+        self._deciding = Deciding(vault, self._timeline)
 
-    def item(self, entry: Entry) -> dict[str, Any]:
-        """Return an item with the difference of each file, and whether it can be undone."""
+    def stamp(self) -> Hashable:
+        """Return a value that differs once the list may differ. Cheap: a few looks at the disk."""
+        return self._timeline.stamp()
+
+    def counts(self) -> dict[str, int]:
+        """Return ``waiting`` and ``unreviewed``."""
+        return self._timeline.counts()
+
+    def items(self, *, before: str = "", limit: int = 100, folds: bool = False, **filters: str) -> dict[str, Any]:
+        """Return a page of the items, the latest first, with counts. ``before``: the id of the last item of the page before.
+
+        ``folds``: see ``Timeline.page``. ``filters``: client, session, folder, kind, state, text, since, as in ``Filters``;
+        empty ones do not count.
+        """
+        unknown = sorted(filters.keys() - set(Filters._fields))
+        if unknown:
+            raise VaultError(INVALID_ARGUMENTS, f"{unknown[0]!r} is no filter.", argument=unknown[0])
+        return self._timeline.page(Filters(**filters), before, limit, folds=folds)
+
+    def item(self, id: str) -> dict[str, Any]:  # noqa: A002 - the name in the API
+        """Return one item with the differences of its files."""
+        entry = self._timeline.entry(id)
         found = self._timeline.item(entry)
         steps, contents, now = self._steps(entry)
         rows, files = _MAX_ROWS, []
@@ -72,26 +90,28 @@ class Details:
         found |= {"files": files, "can_undo": False, "blocked_by": [], "conflict": ""}
         found |= {"basis": "" if now is None else now.basis, "is_merged": now is not None and now.is_moved_on}
         if entry.change is not None:
-            obstacle = self._undoing.obstacle(entry)
+            obstacle = self._deciding.obstacle(entry)
             if obstacle is None:
                 found["can_undo"] = True
             else:
                 found["conflict"] = obstacle.message
                 found["blocked_by"] = [f"c{number}" for number in obstacle.details.get("changes", [])]
-                back = self._undoing.way_back(entry)
+                back = self._deciding.way_back(entry)
                 found["way_back"] = "" if back is None else back.target
         elif now is not None and entry.proposal is not None:
             obstacle = self._vault.holding.obstacle(entry.proposal, now)
             found["conflict"] = "" if obstacle is None else obstacle.message
         return found
 
-    def hunks(self, entry: Entry, file: int, first: int) -> dict[str, Any]:
+    def hunks(self, id: str, file: int, first: int = 0) -> dict[str, Any]:  # noqa: A002
         """Return the difference of one file from a hunk on."""
+        entry = self._timeline.entry(id)
         sides = self._file(entry, file)
         return self._view(entry, file, sides, max(0, first), _MAX_ROWS)
 
-    def lines(self, entry: Entry, file: int, first: int, last: int) -> dict[str, Any]:
-        """Return unchanged lines of the new text as rows, from one line to another, for what was folded."""
+    def lines(self, id: str, file: int, first: int, last: int) -> dict[str, Any]:  # noqa: A002
+        """Return ``rows``: unchanged lines of the new text from one line to another, both from 1 and included."""
+        entry = self._timeline.entry(id)
         if first < 1 or last < first:
             raise VaultError(
                 INVALID_ARGUMENTS, "Lines count from 1, and the first comes before the last.", argument="from"
@@ -99,8 +119,9 @@ class Details:
         sides = self._file(entry, file)
         return {"rows": unchanged_rows(sides.before, sides.after, first, last)}
 
-    def text(self, entry: Entry, file: int) -> dict[str, Any]:
-        """Return the new text of a file, to edit: where it and the file as it is now overlap, with both. See ``Overlap``."""
+    def text(self, id: str, file: int) -> dict[str, Any]:  # noqa: A002
+        """Return ``text``: the new text of a file, to edit; where it and the file as it is now overlap, with both."""
+        entry = self._timeline.entry(id)
         sides = self._file(entry, file)
         now = self._timeline.rebased(entry)
         overlap = None if now is None else now.overlaps.get(file)
@@ -111,24 +132,26 @@ class Details:
         both = [[span.first, span.last] for span in lines]
         return {"text": plain_text(text), "overlaps": both, "basis": "" if now is None else now.basis}
 
-    def bytes_of(self, entry: Entry, file: int, side: str) -> tuple[str, bytes | None]:
-        """Return the path and bytes of a file before ("old") or after ("new"); None where it is not there."""
+    def bytes_of(self, id: str, file: int, side: str) -> tuple[str, bytes | None]:  # noqa: A002
+        """Return the path and bytes of a file, ``side`` "old" or "new"; None where it is not there."""
+        entry = self._timeline.entry(id)
         if side not in ("old", "new"):
             raise VaultError(INVALID_ARGUMENTS, f"{side!r} is no side: give old or new.", argument="side")
         sides = self._file(entry, file)
         return (sides.path, sides.before) if side == "old" else (sides.target or sides.path, sides.after)
 
-    def picture(self, entry: Entry, file: int, side: str) -> tuple[str, bytes]:
-        """Return the media type and bytes of a picture. Raises VaultError for other files, and where there is none."""
-        path, data = self.bytes_of(entry, file, side)
+    def picture(self, id: str, file: int, side: str) -> tuple[str, bytes]:  # noqa: A002
+        """Return the media type and bytes of a picture, ``side`` "old" or "new"."""
+        path, data = self.bytes_of(id, file, side)
         if kind_of(path) != "image":
             raise VaultError(INVALID_ARGUMENTS, f"{path!r} is no picture.", argument="file")
         if data is None:
             raise VaultError(FILE_NOT_FOUND, f"{path!r} is not there on that side.", path=path)
         return media_type_of(path) or "application/octet-stream", data
 
-    def preview(self, entry: Entry, file: int, text: str) -> dict[str, Any]:
-        """Return the difference that accepting an edited text would make."""
+    def preview(self, id: str, file: int, text: str) -> dict[str, Any]:  # noqa: A002
+        """Return ``file``: the difference that accepting this text would make."""
+        entry = self._timeline.entry(id)
         sides = self._file(entry, file)
         if entry.proposal is None or not entry.waits:
             raise VaultError(INVALID_ARGUMENTS, "Only a proposal that waits can be edited.", argument="id")
@@ -137,6 +160,74 @@ class Details:
         if now is not None and file in now.overlaps:
             sides = sides._replace(before=self._vault.holding.bytes_at(sides.path))
         return {"file": self._view(entry, file, sides._replace(after=data), 0, _MAX_ROWS)}
+
+    def diff(self, id: str) -> str:  # noqa: A002
+        """Return what a proposal would change, as a unified diff. Raises VaultError for what is none."""
+        return self._deciding.diff(self._timeline.entry(id))
+
+    def decide(  # noqa: PLR0913 - the fields of a request
+        self,
+        id: str,  # noqa: A002
+        action: str,
+        *,
+        file: int | None = None,
+        hunk: int | None = None,
+        edited: Mapping[str, str] | None = None,
+        reason: str = "",
+        basis: str = "",
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Decide one item or a part of it. A conflict is a VaultError with ``conflicts``; of a dry run, in the result.
+
+        ``basis``: of the item as it was shown. Nothing is accepted if what it would do differs by now.
+        """
+        return self._deciding.decide(
+            self._timeline.entry(id), action, (file, hunk), edited or {}, reason, basis=basis, dry_run=dry_run
+        )
+
+    def decide_many(
+        self,
+        *,
+        action: str,
+        ids: Sequence[str] | None = None,
+        session: str = "",
+        since: str = "",
+        reason: str = "",
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Decide the items with these ids, those of a session, or the changes since a time: all of them or none."""
+        if (ids is not None) + bool(session) + bool(since) != 1:
+            raise VaultError(INVALID_ARGUMENTS, "Give one of ids, session and since.", argument="ids")
+        if ids is not None:
+            chosen = list({entry.id: entry for entry in map(self._timeline.entry, ids)}.values())
+        else:
+            chosen = self._chosen(action, session, since)
+        return self._deciding.decide_many(chosen, action, reason, dry_run=dry_run)
+
+    def conflict(
+        self, path: str, choices: Sequence[Choice] = (), etag: str | None = None, *, join: bool = False
+    ) -> dict[str, Any]:
+        """Return the two versions of a file that a sync program or Git left, and what they come to; ``join`` writes it.
+
+        ``clashes``: what both changed differently, with both sides; ``choices`` say what becomes of each. ``diff``: what would
+        change, empty while a clash is open (``is_open``). ``change``: the number of the change. See ``Conflicts.join``.
+        """
+        found = self._vault.conflicts.join(path, choices, etag, NO_PROGRESS, dry_run=not join)
+        view: dict[str, Any] = {
+            "path": found.path,
+            "copy": "" if found.copy is None else found.copy.path,
+            "made": "Git left both versions in the note" if found.copy is None else found.copy.made,
+            "compared_with": found.base,
+            "etag": found.etag,
+            "clashes": [
+                {"name": clash.name, "line": clash.span.first, "mine": clash.mine, "theirs": clash.theirs}
+                for clash in found.joined.clashes
+            ],
+            "is_open": found.done is None,
+            "diff": "" if found.done is None else diff_of(found.done.steps),
+        }
+        made = None if found.done is None else found.done.change
+        return view | {"change": made.id if made is not None and join else None}
 
     # ------------------------------------------------------------------ parts
 
@@ -152,8 +243,7 @@ class Details:
 
     def _file(self, entry: Entry, file: int) -> FileSides:
         steps, detailed, _ = self._steps(entry)
-        if not 0 <= file < len(steps):
-            raise VaultError(INVALID_ARGUMENTS, f"{entry.id} has no file {file}; they count from 0.", argument="file")
+        check_file(entry.id, steps, file)
         return self._sides(steps, detailed, file)
 
     def _sides(self, steps: Sequence[Step], detailed: DetailedChange | None, index: int) -> FileSides:
@@ -215,143 +305,9 @@ class Details:
             return None
         return None if step.before == now else file_diff(step.path, step.before, now)
 
-
-def _follow(moved: dict[str, str], files: Sequence[dict[str, Any]]) -> None:
-    """Say of links to what was moved that they follow it: where the old link led cannot be looked up after the move."""
-    for link in (link for view in files for link in view["links"]):
-        if link["old"] is None and link["new"] in moved:
-            link |= {"old": moved[link["new"]], "follows": True, "words": f"follows the move to {link['new']}"}
-
-
-class Reviewer:
-    """The desk of one vault. All methods raise VaultError for wrong input, and change nothing then."""
-
-    def __init__(self, vault: Vault) -> None:
-        """``vault``: as the person uses it, with a caller that ``is_person``."""
-        self._vault = vault
-        self._timeline = Timeline(vault)
-        self._undoing = Undoing(vault, self._timeline)
-        self._details = Details(vault, self._timeline, self._undoing)
-        self._deciding = Deciding(vault, self._timeline, self._undoing)
-
-    def stamp(self) -> Hashable:
-        """Return a value that differs once the list may differ. Cheap: a few looks at the disk."""
-        return self._timeline.stamp()
-
-    def counts(self) -> dict[str, int]:
-        """Return ``waiting`` and ``unreviewed``."""
-        return self._timeline.counts()
-
-    def items(self, *, before: str = "", limit: int = 100, folds: bool = False, **filters: str) -> dict[str, Any]:
-        """Return a page of the items, the latest first, with counts. ``before``: the id of the last item of the page before.
-
-        ``folds``: see ``Timeline.page``. ``filters``: client, session, folder, kind, state, text, since, as in ``Filters``;
-        empty ones do not count.
-        """
-        unknown = sorted(filters.keys() - set(Filters._fields))
-        if unknown:
-            raise VaultError(INVALID_ARGUMENTS, f"{unknown[0]!r} is no filter.", argument=unknown[0])
-        return self._timeline.page(Filters(**filters), before, limit, folds=folds)
-
-    def item(self, id: str) -> dict[str, Any]:  # noqa: A002 - the name in the API
-        """Return one item with the differences of its files."""
-        return self._details.item(self._entry(id))
-
-    def diff(self, id: str) -> str:  # noqa: A002
-        """Return what a proposal would change, as a unified diff. Raises VaultError for what is none."""
-        return self._deciding.diff(self._entry(id))
-
-    def hunks(self, id: str, file: int, first: int = 0) -> dict[str, Any]:  # noqa: A002
-        """Return the difference of one file from a hunk on."""
-        return self._details.hunks(self._entry(id), file, first)
-
-    def lines(self, id: str, file: int, first: int, last: int) -> dict[str, Any]:  # noqa: A002
-        """Return ``rows``: unchanged lines of the new text from one line to another, both from 1 and included."""
-        return self._details.lines(self._entry(id), file, first, last)
-
-    def text(self, id: str, file: int) -> dict[str, Any]:  # noqa: A002
-        """Return ``text``: the new text of a file, to edit."""
-        return self._details.text(self._entry(id), file)
-
-    def bytes_of(self, id: str, file: int, side: str) -> tuple[str, bytes | None]:  # noqa: A002
-        """Return the path and bytes of a file, ``side`` "old" or "new"; None where it is not there."""
-        return self._details.bytes_of(self._entry(id), file, side)
-
-    def picture(self, id: str, file: int, side: str) -> tuple[str, bytes]:  # noqa: A002
-        """Return the media type and bytes of a picture, ``side`` "old" or "new"."""
-        return self._details.picture(self._entry(id), file, side)
-
-    def preview(self, id: str, file: int, text: str) -> dict[str, Any]:  # noqa: A002
-        """Return ``file``: the difference that accepting this text would make."""
-        return self._details.preview(self._entry(id), file, text)
-
-    def decide(  # noqa: PLR0913 - the fields of a request
-        self,
-        id: str,  # noqa: A002
-        action: str,
-        *,
-        file: int | None = None,
-        hunk: int | None = None,
-        edited: Mapping[str, str] | None = None,
-        reason: str = "",
-        basis: str = "",
-        dry_run: bool = False,
-    ) -> dict[str, Any]:
-        """Decide one item or a part of it. A conflict is a VaultError with ``conflicts``; of a dry run, in the result.
-
-        ``basis``: of the item as it was shown. Nothing is accepted if what it would do differs by now.
-        """
-        return self._deciding.decide(
-            self._entry(id), action, (file, hunk), edited or {}, reason, basis=basis, dry_run=dry_run
-        )
-
-    def decide_many(
-        self,
-        *,
-        action: str,
-        ids: Sequence[str] | None = None,
-        session: str = "",
-        since: str = "",
-        reason: str = "",
-        dry_run: bool = False,
-    ) -> dict[str, Any]:
-        """Decide the items with these ids, those of a session, or the changes since a time: all of them or none."""
-        if (ids is not None) + bool(session) + bool(since) != 1:
-            raise VaultError(INVALID_ARGUMENTS, "Give one of ids, session and since.", argument="ids")
-        if ids is not None:
-            chosen = list({entry.id: entry for entry in map(self._entry, ids)}.values())
-        else:
-            chosen = self._chosen(action, session, since)
-        return self._deciding.decide_many(chosen, action, reason, dry_run=dry_run)
-
-    def conflict(
-        self, path: str, choices: Sequence[Choice] = (), etag: str | None = None, *, join: bool = False
-    ) -> dict[str, Any]:
-        """Return the two versions of a file that a sync program or Git left, and what they come to; ``join`` writes it.
-
-        ``clashes``: what both changed differently, with both sides; ``choices`` say what becomes of each. ``diff``: what would
-        change, empty while a clash is open (``is_open``). ``change``: the number of the change. See ``Conflicts.join``.
-        """
-        found = self._vault.conflicts.join(path, choices, etag, NO_PROGRESS, dry_run=not join)
-        view: dict[str, Any] = {
-            "path": found.path,
-            "copy": "" if found.copy is None else found.copy.path,
-            "made": "Git left both versions in the note" if found.copy is None else found.copy.made,
-            "compared_with": found.base,
-            "etag": found.etag,
-            "clashes": [
-                {"name": clash.name, "line": clash.span.first, "mine": clash.mine, "theirs": clash.theirs}
-                for clash in found.joined.clashes
-            ],
-            "is_open": found.done is None,
-            "diff": "" if found.done is None else diff_of(found.done.steps),
-        }
-        made = None if found.done is None else found.done.change
-        return view | {"change": made.id if made is not None and join else None}
-
     def _chosen(self, action: str, session: str, since: str) -> list[Entry]:
         if action == "undo" and since:
-            return [self._entry(f"c{change.id}") for change in self._vault.reviewing.since(since)]
+            return [self._timeline.entry(f"c{change.id}") for change in self._vault.reviewing.since(since)]
         start = self._vault.reviewing.parse_time(since) if since else 0
         entries = [
             entry
@@ -367,5 +323,9 @@ class Reviewer:
         wanted = action == "unkeep"
         return [entry for entry, change in made if change.undone_by is None and entry.is_reviewed is wanted]
 
-    def _entry(self, id_: str) -> Entry:
-        return self._timeline.entry(id_)
+
+def _follow(moved: dict[str, str], files: Sequence[dict[str, Any]]) -> None:
+    """Say of links to what was moved that they follow it: where the old link led cannot be looked up after the move."""
+    for link in (link for view in files for link in view["links"]):
+        if link["old"] is None and link["new"] in moved:
+            link |= {"old": moved[link["new"]], "follows": True, "words": f"follows the move to {link['new']}"}

@@ -10,12 +10,10 @@ JSON-RPC errors of the VaultErrors raised here.
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 
-from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import Revision
-from vaultwire.server.results import LISTING, POLICY_DENIED, QUERYING, READING
+from vaultwire.server.results import LISTING, POLICY_DENIED, QUERYING, READING, object_in, text_in
 from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Subscriptions
 from vaultwire.server.vaults import ARGUMENT, Vaults
 from vaultwire.toolkit.phrases import iso_time
@@ -24,7 +22,6 @@ from vaultwire.tools.prompts import (
     OURS,
     PROMPT_NOT_FOUND,
     Argument,
-    Message,
     Prompt,
     fill_prompt,
     list_prompts,
@@ -52,7 +49,7 @@ from vaultwire.tools.resources import (
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES
 from vaultwire.vault.disk.paths import NOTE_TYPE, fold, is_base, lies_in, media_type_of, stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, Stopped, VaultError
-from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, NoteStat, Progress, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, Deadline, NoteStat, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 TYPE_CHECKING = False
@@ -75,6 +72,10 @@ _OF_VIEWS = (
 
 # Between a vault's name and a prompt's. Neither contains it: ``plain_name`` puts single underscores between words.
 _SEPARATOR = "__"
+
+
+# What is answered with the text of notes.
+_WITH_TEXT = ("resources/read", "prompts/get")
 
 
 class Features:
@@ -100,6 +101,8 @@ class Features:
 
     def answer(self, method: str, params: JsonObject, revision: Revision, client: Client) -> JsonObject:
         """Return the result of a request. Raises VaultError, ``Stopped``, and what only a bug raises."""
+        if method in _WITH_TEXT:
+            self._vaults.write_kept_back()
         return self._table[method](params, revision, client)
 
     def _chosen(self, arguments: Mapping[str, str]) -> str:
@@ -169,12 +172,23 @@ class Features:
         return {"prompts": listed, **caching(revision, CHANGING_TTL_MS)}
 
     def _get_prompt(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
-        name, arguments = prompt_in(params)
+        name = text_in(params, "name")
+        given = {} if params.get("arguments") is None else object_in(params, "arguments")
+        arguments = {argument: text_in(given, argument) for argument in given}
         vault, prompt = self._find(name, arguments, progress)
         messages = fill_prompt(self._vaults.get(vault), prompt, arguments, progress)
         if self._vaults.are_several:  # otherwise the tools would look into the first vault
             messages.append(f"This is about the vault {vault!r}: pass it to the tools as {ARGUMENT}.")
-        return to_filled(prompt, messages)
+        contents = [
+            {"type": "text", "text": each}
+            if isinstance(each, str)
+            else {"type": "resource", "resource": _to_contents(each)}
+            for each in messages
+        ]
+        return {
+            "description": prompt.description,
+            "messages": [{"role": "user", "content": content} for content in contents],
+        }
 
     def _all_prompts(self, progress: Progress) -> list[Prompt]:
         of_notes = [self._of_notes(vault, progress).values() for vault in self._vaults.names]
@@ -296,21 +310,6 @@ def to_listed_prompt(prompt: Prompt, revision: Revision) -> JsonObject:
     return listed
 
 
-def prompt_in(params: JsonObject) -> tuple[str, dict[str, str]]:
-    """Return the name and the arguments of a prompt in a request. Raises VaultError."""
-    name = text_in(params, "name")
-    arguments = {} if params.get("arguments") is None else object_in(params, "arguments")
-    return name, {argument: text_in(arguments, argument) for argument in arguments}
-
-
-def to_filled(prompt: Prompt, messages: Iterable[Message]) -> JsonObject:
-    """Return the result of ``prompts/get``."""
-    return {
-        "description": prompt.description,
-        "messages": [{"role": "user", "content": _to_content(message)} for message in messages],
-    }
-
-
 def argument_in(params: JsonObject, known: Collection[str]) -> tuple[str, str]:
     """Return the argument that is to be completed, and its beginning. Raises VaultError for an unknown argument."""
     argument = object_in(params, "argument")
@@ -325,12 +324,6 @@ def to_completed(values: list[str]) -> JsonObject:
     """Return the result of ``completion/complete``, with as many values as it may have."""
     listed = values[:MAX_VALUES]
     return {"completion": {"values": listed, "total": len(values), "hasMore": len(values) > len(listed)}}
-
-
-def _to_content(message: Message) -> JsonObject:
-    if isinstance(message, str):
-        return {"type": "text", "text": message}
-    return {"type": "resource", "resource": _to_contents(message)}
 
 
 def _to_contents(resource: Resource) -> JsonObject:
@@ -351,26 +344,6 @@ def refuse_cursor(params: JsonObject) -> None:
     """Raise VaultError for a cursor: the list has one page."""
     if params.get("cursor") is not None:
         raise VaultError(INVALID_ARGUMENTS, "cursor: this list has one page")
-
-
-def text_in(params: JsonObject, name: str, where: str = "") -> str:
-    """Return a text of the request. Raises VaultError if there is none."""
-    value = params.get(name)
-    if not isinstance(value, str):
-        raise VaultError(INVALID_ARGUMENTS, f"{where}{name} must be a string, got {_got(params, name)}")
-    return value
-
-
-def object_in(params: JsonObject, name: str) -> JsonObject:
-    """Return an object of the request. Raises VaultError if there is none."""
-    value = params.get(name)
-    if not isinstance(value, dict):
-        raise VaultError(INVALID_ARGUMENTS, f"{name} must be an object, got {_got(params, name)}")
-    return value
-
-
-def _got(params: JsonObject, name: str) -> str:
-    return jsonrpc.json_type(params[name]) if name in params else "nothing"
 
 
 # ---------------------------------------------------------------------- under a policy
@@ -444,7 +417,7 @@ def _needed(method: str, params: JsonObject) -> tuple[str, ...]:
 # The index's watch loop reports where to look, and calls on its own thread. Here is decided what subscribers are told: a
 # note is reported if its file differs from the last look, and only if this run may see it.
 
-# A view is run again for each report of changes.
+# A view is run again for each report of changes. The index waits meanwhile.
 _MOST_VIEWS = 20
 _MOST_SECONDS = 2.0
 
@@ -469,7 +442,7 @@ class ResourceChanges:
         self._seen = {path: stat for path, stat in self._seen.items() if path in watched}
         folded_paths, folded_folders = set(map(fold, paths)), list(map(fold, folders))
         views = sorted(path for path in watched if split_view(path) is not None)
-        patience = _Patience()
+        patience = Deadline(_MOST_SECONDS, Stopped())
         for path, uris in watched.items():
             folded = fold(path)
             is_meant = folded in folded_paths or any(not each or lies_in(folded, each) for each in folded_folders)
@@ -516,15 +489,3 @@ class ResourceChanges:
             return None
         except Stopped:
             return self._seen.get(path)
-
-
-class _Patience(NoProgress):
-    """Ends the work on the views of one report when it has taken too long: the index waits meanwhile."""
-
-    def __init__(self) -> None:
-        self._end = time.monotonic() + _MOST_SECONDS
-
-    def check(self) -> None:
-        """Raise ``Stopped`` after the last second."""
-        if time.monotonic() > self._end:
-            raise Stopped

@@ -439,10 +439,19 @@ class Handlers:
         tool = {RESOURCE_UPDATES: READING, RESOURCE_LIST: LISTING}.get(kind)
         return tool is None or self._policy.allows({"readOnlyHint": True}, tool, peer.name, peer.authority)
 
+    def _refuse_tasks(self, request: Request) -> Refusal | None:
+        """Return the refusal of a listener that names tasks and did not declare their extension. Of no task we tell more."""
+        notifications = request.params.get("notifications")
+        if not isinstance(notifications, dict) or "taskIds" not in notifications:
+            return None
+        from vaultwire.server.polled_tasks import declares_tasks, undeclared  # noqa: PLC0415 - few clients name tasks
+
+        return None if declares_tasks(request) else undeclared(request)
+
     def _subscribe(self, request: Request, _: Dialect) -> Answer | Listening:
         try:
             if request.method == "subscriptions/listen":
-                return self.subscriptions.honoured(request.params, request.peer)
+                return self._refuse_tasks(request) or self.subscriptions.honoured(request.params, request.peer)
             watch(request, self._may_hear)
         except VaultError as error:
             return to_refusal(error, request)

@@ -18,15 +18,13 @@ import threading
 import time
 
 from vaultwire.protocol import jsonrpc
-from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY, TASKS
-from vaultwire.server.results import Refusal, Result
+from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY, TASK_METHODS, TASKS
+from vaultwire.server.results import Refusal, Result, object_in, text_in
 from vaultwire.vault.caller import MEMORY_BUDGET
-from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.results import Answer
@@ -49,9 +47,10 @@ def declares_tasks(request: Request) -> bool:
     return request.revision.tasks and isinstance(extensions, dict) and TASKS in extensions
 
 
-def _undeclared(request: Request) -> Refusal:
+def undeclared(request: Request) -> Refusal:
     """Return the error for a request about tasks from a client that did not declare them."""
-    message = f"{request.method} needs the extension {TASKS} among the client's capabilities of this request"
+    what = request.method if request.method in TASK_METHODS else f"taskIds in {request.method}"
+    message = f"{what} needs the extension {TASKS} among the client's capabilities of this request"
     return Refusal(MISSING_CLIENT_CAPABILITY, message, {"requiredCapabilities": {"extensions": {TASKS: {}}}})
 
 
@@ -60,7 +59,7 @@ class PolledTask:
 
     def __init__(self, task: Task) -> None:
         self.id = os.urandom(16).hex()
-        self.owner = _owner_of(task.request)
+        self.owner = task.request.peer.owner
         self.status = WORKING
         self.is_dropped = False
         """Whether its answer is gone, because others needed the memory."""
@@ -182,38 +181,26 @@ class PolledTasks:
     def answer(self, request: Request) -> Answer:
         """Return the answer to ``tasks/get``, ``tasks/update`` or ``tasks/cancel``. Raises VaultError."""
         if not declares_tasks(request):
-            return _undeclared(request)
+            return undeclared(request)
         polled = self._find(request)
         if request.method == "tasks/get":
             return polled.current()
         if request.method == "tasks/cancel":
             polled.cancel()
             return Result({})
-        responses = request.params.get("inputResponses")
-        if not isinstance(responses, dict):
-            got = jsonrpc.json_type(responses) if "inputResponses" in request.params else "nothing"
-            raise VaultError(INVALID_ARGUMENTS, f"inputResponses must be an object, got {got}")
-        polled.update(responses)
+        polled.update(object_in(request.params, "inputResponses"))
         return Result({})
 
     def _find(self, request: Request) -> PolledTask:
-        id_ = request.params.get("taskId")
-        if not isinstance(id_, str):
-            got = jsonrpc.json_type(id_) if "taskId" in request.params else "nothing"
-            raise VaultError(INVALID_ARGUMENTS, f"taskId must be a string, got {got}")
+        id_ = text_in(request.params, "taskId")
         with self._lock:
             polled = self._tasks.get(id_)
-        if polled is None or polled.is_over or polled.owner != _owner_of(request):
+        if polled is None or polled.is_over or polled.owner != request.peer.owner:
             kept = (
                 f"A task is kept for {KEEP_SECONDS / 60:.0f} minutes after it ended, for the client that made the call."
             )
             raise VaultError(TASK_NOT_FOUND, f"Unknown task: {id_[:80]!r}. {kept}")
         return polled
-
-
-def _owner_of(request: Request) -> Hashable:
-    """Return the client of a request: its key, else its session."""
-    return request.peer.principal or request.peer
 
 
 def _to_stamp(seconds: float) -> str:

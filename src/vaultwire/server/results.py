@@ -11,7 +11,7 @@ import time
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import BARE, ENVELOPE
 from vaultwire.toolkit.catalog import lean_hints, lean_schema, lean_text
-from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VAULT_NOT_FOUND, WRITE_FAILED
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VAULT_NOT_FOUND, WRITE_FAILED, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.protocol.revisions import Revision
     from vaultwire.toolkit.registry import Outcome
-    from vaultwire.vault.errors import VaultError
 
 
 INTERNAL = "INTERNAL"
@@ -88,7 +87,7 @@ class AnswerForm:
             text = json.dumps({"success": True, "data": outcome.data}, ensure_ascii=False, separators=(",", ":"))
             return Result({"content": [{"type": "text", "text": text}, *outcome.more]})
         texts, data, more = outcome
-        result: JsonObject = {"content": [*map(_text, texts), *more]}
+        result: JsonObject = {"content": [*({"type": "text", "text": text} for text in texts), *more]}
         if self._dialect.results == BARE:
             return Result(result | {"isError": False})
         if (
@@ -149,10 +148,6 @@ def parse_call(params: JsonObject) -> tuple[str, JsonObject] | Refusal:
         got = jsonrpc.json_type(arguments)
         return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: arguments must be an object, got {got}")
     return name, arguments
-
-
-def _text(text: str) -> Mapping[str, Any]:
-    return {"type": "text", "text": text}
 
 
 def to_listed(description: Mapping[str, Any], revision: Revision, dialect: Dialect) -> JsonObject:
@@ -222,3 +217,26 @@ class FrameSink:
 
     def hang_up(self) -> None:
         """Let the client fetch the rest later, where it can (2025-11-25, "Sending Messages to the Server")."""
+
+
+# ---------------------------------------------------------------------- what a request gives
+
+
+def text_in(params: JsonObject, name: str, where: str = "") -> str:
+    """Return a text of the request. Raises VaultError if there is none."""
+    value = params.get(name)
+    if not isinstance(value, str):
+        raise VaultError(INVALID_ARGUMENTS, f"{where}{name} must be a string, got {_got(params, name)}")
+    return value
+
+
+def object_in(params: JsonObject, name: str) -> JsonObject:
+    """Return an object of the request. Raises VaultError if there is none."""
+    value = params.get(name)
+    if not isinstance(value, dict):
+        raise VaultError(INVALID_ARGUMENTS, f"{name} must be an object, got {_got(params, name)}")
+    return value
+
+
+def _got(params: JsonObject, name: str) -> str:
+    return jsonrpc.json_type(params[name]) if name in params else "nothing"

@@ -13,9 +13,9 @@ import base64
 from collections.abc import Callable
 from urllib.parse import quote, unquote
 
-from vaultwire.server.features import caching, text_in
-from vaultwire.server.results import LISTING, READING
-from vaultwire.skills.skill import (
+from vaultwire.server.features import caching
+from vaultwire.server.results import LISTING, READING, text_in
+from vaultwire.skills import (
     MOST_BYTES,
     MOST_FILES,
     SKILL_FILE,

@@ -121,9 +121,14 @@ class Vaults:
         caller.client, caller.may_read_notes = peer.signature, may_read_notes
         caller.names, caller.is_person = (peer.name, peer.authority), peer.is_person
         used = by_tool.get((tool, *also))
-        if used is None or used.can_hold:  # each call sees what its client has proposed until then
+        if used is None or used.is_of_one_call:
             used = by_tool[tool, *also] = self.get(name).used_by(caller, tool, also)
         return used
+
+    def write_kept_back(self) -> None:
+        """Write what the policy keeps back (``holding.delayed_writes``), for what is answered from the disk and the index."""
+        for vault in list(self._opened.values()):
+            vault.write_kept_back()
 
     def run_index_updaters(self, on_change: Callable[[Vault], OnChange] | None = None) -> None:
         """Keep the index of every vault up to date with its files, from its first use on, until ``close``.

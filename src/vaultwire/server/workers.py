@@ -219,7 +219,7 @@ class Task:
                 self._send(frame)
         self.queue.replace_thread(self)
         try:
-            while not self.stopped and self.sink.can_ask and not all(map(_is_answered, sent.values())):
+            while not self.stopped and self.sink.can_ask and not all(each.is_answered for each in sent.values()):
                 if not woken.wait(until - time.monotonic()):
                     break
                 woken.clear()
@@ -247,13 +247,8 @@ class Task:
 
 
 def client_of(task: Task) -> Hashable:
-    """Return the client of a task: all that come with the same key are one, else each session is."""
-    peer = task.request.peer
-    return peer.principal or peer
-
-
-def _is_answered(question: Question) -> bool:
-    return question.result is not None or question.error is not None
+    """Return the client of a task."""
+    return task.request.peer.owner
 
 
 class WorkQueue:

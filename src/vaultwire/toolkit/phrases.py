@@ -15,7 +15,7 @@ MAX_FILES_TOLD = 12  # in the text, where each costs tokens
 _THOUSAND = 1000
 _FEW = 10  # of these the part behind the point says something
 # English has about four bytes a token, scripts of three bytes a character about three.
-_BYTES_A_TOKEN = 4
+BYTES_A_TOKEN = 4
 _MAX_SHOWN = 200  # characters of a line or value
 
 
@@ -42,12 +42,12 @@ def shortened(text: str) -> str:
 
 def rough_tokens(text: str) -> int:
     """Return about how many tokens a text has. English has about four bytes a token; each model counts differently."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_A_TOKEN)
+    return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_A_TOKEN)
 
 
 def first_tokens(text: str, tokens: int) -> str:
     """Return the text, or as much of its beginning as has so many tokens, roughly counted."""
-    most = tokens * _BYTES_A_TOKEN
+    most = tokens * BYTES_A_TOKEN
     beginning = text[:most]
     encoded = beginning.encode("utf-8", "surrogatepass")
     return beginning if len(encoded) <= most else encoded[:most].decode("utf-8", "ignore")
@@ -56,6 +56,11 @@ def first_tokens(text: str, tokens: int) -> str:
 def text_blocks(text: str) -> list[str]:
     """Return a text as blocks for a model: none if it is empty or only spaces, because clients refuse empty blocks."""
     return [text] if text.strip() else []
+
+
+def add_facts(data: Any, **facts: Any) -> None:
+    """Put those facts into the data that there are: a field that would be None, 0 or empty is left out."""
+    data.update({name: fact for name, fact in facts.items() if fact})
 
 
 def add_other_files(data: Any, paths: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from vaultwire.bases.comparing import shown_text, to_json
 from vaultwire.bases.row import Host
 from vaultwire.bases.values import ErrorValue
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.toolkit.phrases import counted
+from vaultwire.toolkit.phrases import BYTES_A_TOKEN, counted
 from vaultwire.toolkit.registry import (
     Also,
     Bounds,
@@ -38,8 +38,6 @@ from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
-# The usual text has so many bytes for each token.
-_BYTES_A_TOKEN = 4
 _MOST_YAML = 50_000
 
 
@@ -121,17 +119,15 @@ def query_base(
     source = BaseSource("" if yaml else base, block, yaml)
     if explain:
         return _explained(vault, vault.bases.explain(source, view, explain, this=this, progress=progress), progress)
-    page = page_of(
-        vault,
-        ("query_base", source, view, this),
-        cursor,
-        limit,
-        lambda: _rows(vault.bases.query(source, view, this=this, progress=progress)),
-        progress,
-    )
+
+    def rows() -> Listed[ResultRow]:
+        result = vault.bases.query(source, view, this=this, progress=progress)
+        return Listed(range(len(result.rows)), lambda numbers, progress: made_rows(result, numbers, progress), result)
+
+    page = page_of(vault, ("query_base", source, view, this), cursor, limit, rows, progress)
     result: BaseResult = page.facts
     names, place = with_paths(result.columns)
-    texts = fitting([path_row(row.path, row.cells, place) for row in page.items], max_tokens * _BYTES_A_TOKEN)
+    texts = fitting([path_row(row.path, row.cells, place) for row in page.items], max_tokens * BYTES_A_TOKEN)
     page.items, page.end = page.items[: len(texts)], page.offset + len(texts)
     shown = counted(page.total, "row")
     more = f" of {counted(result.total, 'file')}" if result.total != page.total else ""
@@ -158,10 +154,6 @@ def _failed_cells(result: BaseResult, rows: Sequence[ResultRow]) -> list[str]:
         f"The column {column!r} failed in {counted(count, 'row')} of these: {message}"
         for column, (message, count) in failed.items()
     ]
-
-
-def _rows(result: BaseResult) -> Listed[ResultRow]:
-    return Listed(range(len(result.rows)), lambda numbers, progress: made_rows(result, numbers, progress), result)
 
 
 def _data(result: BaseResult, rows: Sequence[ResultRow], host: Host, total: int) -> QueriedBase:

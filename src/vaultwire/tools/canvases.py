@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from vaultwire.markdown import canvas as canvas_text
 from vaultwire.markdown.canvas import CanvasAction, CanvasEdit, NotACanvasError
-from vaultwire.toolkit.phrases import counted
+from vaultwire.toolkit.phrases import add_facts, counted
 from vaultwire.toolkit.registry import Bounds, DryRun, IfMatch, Name, Outcome, tool
 from vaultwire.tools.changes import ChangedNote, change_texts, to_changed_note
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -184,10 +184,7 @@ def _to_node(node: Mapping[str, Any], *, positions: bool) -> CanvasNode:
 
 def _to_edge(edge: Mapping[str, Any]) -> CanvasEdge:
     data = CanvasEdge(id=_said(edge, "id"), from_node=_said(edge, "fromNode"), to_node=_said(edge, "toNode"))
-    if _said(edge, "label"):
-        data["label"] = _said(edge, "label")
-    if _said(edge, "color"):
-        data["color"] = _said(edge, "color")
+    add_facts(data, label=_said(edge, "label"), color=_said(edge, "color"))
     return data
 
 

@@ -53,7 +53,7 @@ def to_changed(done: Done) -> Changed:
     )
     if done.change is None:
         data["diff"] = cut(diff_of(done.steps))
-    elif is_made:
+    elif is_made and done.change.id:
         data["change"] = done.change.id
     return data
 
@@ -86,7 +86,7 @@ def change_texts(done: Done, what: str, data: Changed) -> list[str]:
     if done.change is None:
         head = f"Dry run, nothing was changed. It would change {counted(data['file_count'], 'file')}: {what}."
         return ["\n".join([head, *done.notices]), data.get("diff", "")]
-    lines = [f"Done: {what}. {how_to_undo(done.change.id)}"]
+    lines = [f"Done: {what}. {how_to_undo(done.change.id)}" if done.change.id else f"Done: {what}."]
     if data["file_count"] > 1:
         lines.append(f"{counted(data['file_count'], 'file')} changed:")
         lines += _file_lines(data)

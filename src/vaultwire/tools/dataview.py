@@ -12,7 +12,7 @@ from vaultwire.bases.row import Host
 from vaultwire.bases.values import Duration, Link, Value
 from vaultwire.dataview.running import Result, ResultRow
 from vaultwire.dataview.values import NOTHING, duration_text, length_ms, shown, shown_link
-from vaultwire.toolkit.phrases import counted
+from vaultwire.toolkit.phrases import BYTES_A_TOKEN, counted
 from vaultwire.toolkit.registry import Bounds, Cursor, Limit, Open, OptionalName, Outcome, page_of, tool
 from vaultwire.tools.base_views import fitting, markdown_head, markdown_row
 from vaultwire.vault.errors import VaultError
@@ -20,8 +20,6 @@ from vaultwire.vault.listed import Listed
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
-# The usual text has so many bytes for each token.
-_BYTES_A_TOKEN = 4
 # What the memory of a result counts for a row until its last page is read.
 _ROW_BYTES = 600
 # The results of the queries of one note, with the note.
@@ -97,7 +95,7 @@ def query_dataview(
         progress,
     )
     result: Result = page.facts
-    texts = fitting([_cells(row) for row in page.items], max_tokens * _BYTES_A_TOKEN)
+    texts = fitting([_cells(row) for row in page.items], max_tokens * BYTES_A_TOKEN)
     page.items, page.end = page.items[: len(texts)], page.offset + len(texts)
     lines = [f"{result.type.upper()}: {counted(page.total, 'row')}{page.text}"]
     lines += [f"Problem: {problem}" for problem in result.problems]
@@ -124,7 +122,6 @@ def _shown(row: ResultRow, cell: Value) -> str:
 
 
 def _lines(result: Result, rows: Sequence[ResultRow]) -> list[str]:
-    """Return rows as Markdown, as the kind of query has them."""
     if not rows:
         return []
     if result.type == "task":

@@ -1,11 +1,15 @@
-"""Tools on changes: those on record, to list, show, undo and restore, and those that wait. Docstrings here are product text."""
+"""Tools on changes: those on record, to list, show, undo and restore, those that wait, and conflicts that sync left.
+
+Docstrings here are product text: a model reads them.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
-from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted, iso_time, local_time
-from vaultwire.toolkit.registry import Also, Bounds, DryRun, Outcome, tool
+from vaultwire.markdown.three_way import Clash
+from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, add_facts, counted, iso_time, local_time, shortened
+from vaultwire.toolkit.registry import Also, Bounds, DryRun, Folder, OptionalName, Outcome, tool
 from vaultwire.tools.changes import (
     Changed,
     TouchedFile,
@@ -15,10 +19,174 @@ from vaultwire.tools.changes import (
     to_touched,
 )
 from vaultwire.vault.changes.change import Change, diff_of, files_of
+from vaultwire.vault.disk.conflict_copies import ConflictCopy
+from vaultwire.vault.editing.conflicts import Conflicting
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.holding.proposals import Decision, Proposal
 from vaultwire.vault.holding.words import named
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
+
+# The tool on conflicts that sync programs and Git left. Docstrings here are product text: a model reads them.
+
+_MOST_COPIES = 200
+_MOST_CLASHES = 100
+_MOST_CHARACTERS = 2_000
+_NOTHING = Changed(changed=False, files=[], file_count=0, notices=[])
+
+
+class ListedCopy(TypedDict):
+    """A copy that a sync program made because a file was changed in two places."""
+
+    path: Annotated[str, "Path of the copy in the vault"]
+    original: Annotated[str, "Path of the file that it is a copy of"]
+    has_original: Annotated[bool, "Whether that file is there; if not, there is nothing to join"]
+    program: Annotated[str, "Which program made it"]
+    date: Annotated[str, "When, in the time of that device; empty if the name does not say"]
+    device: Annotated[str, "Which device or person; empty if the name does not say"]
+
+
+class ListedClash(TypedDict):
+    """What both versions changed differently."""
+
+    what: Annotated[str, '"lines", "property", or "element" of a canvas or base']
+    name: Annotated[str, "Of a property or element"]
+    line: Annotated[int, "Where it is in the joined text, from 1"]
+    base: Annotated[NotRequired[str], "How it was before; absent if that is not known"]
+    mine: Annotated[str, "In the original; empty if it is not there"]
+    theirs: Annotated[str, "In the copy; empty if it is not there"]
+
+
+class ResolvedConflicts(Changed):
+    """The copies of a vault, or one conflict and what its join changed."""
+
+    copies: Annotated[NotRequired[list[ListedCopy]], "The first copies, in path order"]
+    total: Annotated[NotRequired[int], "How many copies there are"]
+    path: Annotated[NotRequired[str], "The file that holds both versions after the join"]
+    compared_with: Annotated[
+        NotRequired[str], "The earlier version that both are compared with; empty if none is known"
+    ]
+    clashes: Annotated[
+        NotRequired[list[ListedClash]], "What both changed differently, in order; choose says what becomes of it"
+    ]
+    etag: Annotated[NotRequired[str], "Fingerprint of both versions: pass it as if_match with choose"]
+
+
+@tool(
+    title="Resolve conflicts",
+    category="history",
+    time_class="search",
+    destructive=True,
+    also=(Also("read_notes", "path"), Also("edit_note", "path"), Also("delete_note", "path")),
+    plain=("path",),
+)
+def resolve_conflicts(
+    vault: Vault,
+    progress: Progress,
+    /,
+    path: OptionalName = "",
+    folder: Folder = "",
+    choose: Annotated[list[Literal["mine", "theirs", "both"]] | None, Bounds(1, 1000)] = None,
+    if_match: Annotated[str | None, Bounds(1, 100)] = None,
+    dry_run: DryRun = False,
+) -> Outcome[ResolvedConflicts]:
+    """List copies that sync programs made of notes changed on two devices, or join one with its original.
+
+    Works for Obsidian Sync, iCloud, Dropbox, OneDrive, Google Drive, Syncthing, Nextcloud, Resilio Sync, and for a note with
+    Git's conflict marks. Properties are joined by name, lists and tags as sets, tables by cell, prose by words. Call it with
+    dry_run first, which shows what would change. Nothing is written while both versions changed the same place differently:
+    show the person each such clash, and pass what they choose. The copy goes to the trash with the same change, and one undo
+    brings both back.
+
+    Example: {"path": "Plan (Conflicted copy Pad 202603121129).md"}.
+
+    Args:
+        path: A copy, or the note it belongs to. Empty to list the copies.
+        folder: List the copies below it.
+        choose: For each clash, in order; one for all.
+        if_match: The etag that came with the clashes.
+    """
+    if path and folder:
+        raise VaultError(INVALID_ARGUMENTS, "path: give a path or a folder, not both.", argument="path")
+    if not path:
+        if choose:
+            raise VaultError(INVALID_ARGUMENTS, "path: name the copy to join.", argument="path")
+        return _listed(vault.conflicts.copies(folder, progress))
+    found = vault.conflicts.join(path, choose or [], if_match, progress, dry_run=dry_run)
+    clashes = [*found.joined.open.values()]
+    changed = _NOTHING if found.done is None else to_changed(found.done)
+    facts = {
+        "path": found.path,
+        "compared_with": found.base,
+        "clashes": [_to_clash(clash) for clash in clashes[:_MOST_CLASHES]],
+        "etag": found.etag,
+    }
+    data = cast("ResolvedConflicts", {**changed, **facts})  # mypy wants optional fields spelt out
+    if found.done is None:
+        return Outcome(_clash_texts(found, clashes), data)
+    what = f"both versions of {found.path} joined" + (f", {found.copy.path} to the trash" if found.copy else "")
+    texts = change_texts(found.done, what, changed)
+    return Outcome([f"{texts[0]}\n{_compared(found)}", *texts[1:]], data)
+
+
+def _listed(copies: list[ConflictCopy]) -> Outcome[ResolvedConflicts]:
+    shown = [
+        ListedCopy(
+            path=copy.path,
+            original=copy.original,
+            has_original=copy.has_original,
+            program=copy.program,
+            date=copy.date,
+            device=copy.device,
+        )
+        for copy in copies[:_MOST_COPIES]
+    ]
+    data = cast("ResolvedConflicts", {**_NOTHING, "copies": shown, "total": len(copies)})
+    head = f"{counted(len(copies), 'conflict copy')}{':' if copies else '.'}"
+    lines = [
+        f"{copy.path}: {copy.made}, of {copy.original}{'' if copy.has_original else ', which is not there any more'}"
+        for copy in copies[:_MOST_COPIES]
+    ]
+    more = len(copies) - len(lines)
+    lines += [f"… and {more} more; pass folder."] if more > 0 else []
+    lines.append("check_notes lists notes with Git's conflict marks, too.")
+    return Outcome(["\n".join([head, *lines])], data)
+
+
+def _to_clash(clash: Clash) -> ListedClash:
+    listed = ListedClash(
+        what=clash.what,
+        name=clash.name,
+        line=clash.span.first,
+        mine=_cut(clash.mine),
+        theirs=_cut(clash.theirs),
+    )
+    if clash.base is not None:
+        listed["base"] = _cut(clash.base)
+    return listed
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+
+
+def _compared(found: Conflicting) -> str:
+    return (
+        f"Compared with {found.base}." if found.base else "No earlier version is known, so nothing counts as removed."
+    )
+
+
+def _clash_texts(found: Conflicting, clashes: list[Clash]) -> list[str]:
+    place = counted(len(clashes), "place")
+    head = f"Both versions of {found.path} changed {place} differently. Nothing was written."
+    lines = [head, _compared(found)]
+    for number, clash in enumerate(clashes[:_MOST_CLASHES], 1):
+        where = clash.name or f"line {clash.span.first}"
+        lines += [f"{number}. {where}", f"   mine: {shortened(clash.mine.strip()) or '(not there)'}"]
+        lines += [f"   theirs: {shortened(clash.theirs.strip()) or '(not there)'}"]
+    lines.append('Give choose with "mine", "theirs" or "both" for each in this order, or one for all.')
+    return ["\n".join(lines)]
+
 
 Since = Annotated[str, Bounds(0, 40)]
 
@@ -172,12 +340,8 @@ def _to_listed(change: Change) -> ListedChange:
         file_count=len(change.files),
         left=list(change.unrestored),
     )
-    if change.undoes:
-        listed["undoes"] = change.undoes[0]
-    if change.undoes[1:]:
-        listed["undoes_also"] = list(change.undoes[1:])
-    if change.undone_by is not None:
-        listed["undone_by"] = change.undone_by
+    first, *others = change.undoes or (None,)
+    add_facts(listed, undoes=first, undoes_also=others, undone_by=change.undone_by)
     return listed
 
 
@@ -186,13 +350,10 @@ def _line(change: ListedChange) -> str:
     what = f"{first['action']} {first['path']}" + (f" → {first['to']}" if "to" in first else "") if first else ""
     more = f" and {change['file_count'] - 1} more" if change["file_count"] > 1 else ""
     undone = f" (undone by {change['undone_by']})" if "undone_by" in change else ""
-    undoes = f" (undoes {', '.join(map(str, _undone(change)))})" if "undoes" in change else ""
+    numbers = [change["undoes"], *change.get("undoes_also", [])] if "undoes" in change else []
+    undoes = f" (undoes {', '.join(map(str, numbers))})" if numbers else ""
     by = f" by {change['client']}" if change["client"] else ""
     return f"{change['change']}  {local_time(change['time'])}  {change['tool']}{by}: {what}{more}{undoes}{undone}"
-
-
-def _undone(change: ListedChange) -> list[int]:
-    return [change["undoes"], *change.get("undoes_also", [])]
 
 
 # ---------------------------------------------------------------------- what waits
@@ -291,8 +452,7 @@ def _to_proposed(proposal: Proposal) -> ListedProposal:
         reason=proposal.reason,
         is_edited=proposal.is_edited,
     )
-    if proposal.change is not None:
-        listed["change"] = proposal.change
+    add_facts(listed, change=proposal.change)
     return listed
 
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.phrases import counted, shortened
+from vaultwire.toolkit.phrases import add_facts, counted, shortened
 from vaultwire.toolkit.registry import Bounds, Cursor, DryRun, Folder, Name, OptionalName, Outcome, page_of, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
+from vaultwire.tools.search import EmbeddedSoFar, embedded_so_far
 from vaultwire.vault.editing.arranging import Fixed, GivenFix
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.link_graph import Direction, LinkGraph, Neighbour, Unresolved
-from vaultwire.vault.insights.similar import Related
+from vaultwire.vault.insights.suggested_links import SuggestedLink
 from vaultwire.vault.listed import Listed, listed
-from vaultwire.vault.value_types import OutgoingLink, Progress
+from vaultwire.vault.value_types import OutgoingLink, Progress, Related
 from vaultwire.vault.vault import Vault
 
-What = Literal["out", "in", "neighbours", "path", "unresolved", "orphans", "dead_ends", "hubs", "related"]
+What = Literal["out", "in", "neighbours", "path", "unresolved", "orphans", "dead_ends", "hubs", "related", "suggested"]
 
 # The notes that each question needs; one that is not here is about the whole vault.
 _NEEDED: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("out", "in", "related", "neighbours"), ("path",)),
+    **dict.fromkeys(("out", "in", "related", "suggested", "neighbours"), ("path",)),
     "path": ("path", "to"),
 }
 _ARROWS: dict[Direction, str] = {"out": "→", "in": "←", "both": "↔"}
@@ -88,6 +89,23 @@ class RelatedNote(TypedDict):
     link: Annotated[NotRequired[str], 'A link between the two: "out" from the note asked about, "in" to it, or "both"']
 
 
+class PlaceForLink(TypedDict):
+    """Where in the note a link would fit."""
+
+    line: Annotated[int, "Line number in the note, from 1"]
+    heading: Annotated[NotRequired[str], "The heading above it"]
+    name: Annotated[NotRequired[str], "The other note's name or alias as it stands there, without a link"]
+
+
+class NoteToLink(TypedDict):
+    """A note to link with, why, and where."""
+
+    path: Annotated[str, "Path in the vault"]
+    reasons: Annotated[list[str], "What speaks for it"]
+    meaning: Annotated[NotRequired[int], "How near it is in meaning, in percent, if that speaks for it"]
+    place: Annotated[NotRequired[PlaceForLink], "Where a link to it fits; absent if no line is better than another"]
+
+
 class Links(TypedDict):
     """A page of links, of files, or of names, by what was asked."""
 
@@ -98,6 +116,8 @@ class Links(TypedDict):
     files: Annotated[NotRequired[list[GraphFile]], "For neighbours, path, orphans, dead_ends and hubs"]
     names: Annotated[NotRequired[list[UnresolvedName]], "For unresolved"]
     notes: Annotated[NotRequired[list[RelatedNote]], "For related, the most related first"]
+    suggested: Annotated[NotRequired[list[NoteToLink]], "For suggested, the best first"]
+    by_meaning: Annotated[NotRequired[EmbeddedSoFar], "For suggested: how many notes could be found by meaning"]
     total: Annotated[int, "How many on all pages together"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
@@ -123,10 +143,12 @@ def list_links(
     limit: Annotated[int, Bounds(1, 1000), "How many to return."] = 100,
     cursor: Cursor = None,
 ) -> Outcome[Links]:
-    """Show a note's links, the lines that link to it, its neighbours, related notes or the path to another; or the vault's
-    unresolved names, orphans (no links to them), dead_ends (none in them), hubs.
+    """Show a note's links, the lines that link to it, its neighbours, related or suggested notes or the path to another; or
+    the vault's unresolved names, orphans (no links to them), dead_ends (none in them), hubs.
 
-    Related notes share rare words, tags or links. Links are resolved as Obsidian does. Attachments count as linked to.
+    Related notes share rare words, tags or links. Suggested are notes that it is not linked with and might be, each with the
+    line where the link fits: its text names them, they are related, or, with a model, near in meaning. Links are
+    resolved as Obsidian does. Attachments count as linked to.
 
     Args:
         path: The note; for "in" also an attachment. Not for questions about the vault.
@@ -140,8 +162,9 @@ def list_links(
         return _links_of(vault, path, limit, cursor, progress)
     if what == "in":
         return _links_to(vault, path, limit, cursor, progress)
-    if what == "related":
-        return _related_to(vault, path, limit if limit <= _MAX_RELATED else _USUAL_RELATED, progress)
+    if what in ("related", "suggested"):
+        show = _related_to if what == "related" else _suggested_for
+        return show(vault, path, limit if limit <= _MAX_RELATED else _USUAL_RELATED, progress)
 
     def find() -> Listed[Any]:
         if what == "neighbours":
@@ -188,8 +211,6 @@ def _check(what: What, path: str, to: str) -> None:
 
 
 def _links_of(vault: Vault, path: str, limit: int, cursor: str | None, progress: Progress) -> Outcome[Links]:
-    """Return a page of the links and embeds of a note, and the file each leads to."""
-
     def find() -> Listed[OutgoingLink]:
         note, links = vault.links(path, progress)
         return listed(links, (note, sum(link.target is None for link in links)))
@@ -204,15 +225,11 @@ def _links_of(vault: Vault, path: str, limit: int, cursor: str | None, progress:
 
 def _to_link(link: OutgoingLink) -> NoteLink:
     entry = NoteLink(link=link.linktext, line=link.line, embed=link.is_embed)
-    if link.target is not None:
-        entry["target"] = link.target
-    if link.display:
-        entry["display"] = link.display
+    add_facts(entry, target=link.target, display=link.display)
     return entry
 
 
 def _links_to(vault: Vault, path: str, limit: int, cursor: str | None, progress: Progress) -> Outcome[Links]:
-    """Return a page of the places that link to a note or an attachment, with the line of each."""
     question = ("list_links", "in", path)
     page = page_of(vault, question, cursor, limit, lambda: vault.backlinks(path, progress), progress)
     backlinks = [
@@ -248,17 +265,43 @@ def _reasons(related: Related) -> list[str]:
 
 def _to_related(related: Related) -> RelatedNote:
     note = RelatedNote(path=related.path, score=round(related.score))
-    if related.words:
-        note["words"] = related.words
-    if related.tags:
-        note["tags"] = related.tags
-    if related.both_link_to:
-        note["both_link_to"] = [*related.both_link_to]
-    if related.linked_by:
-        note["linked_by"] = [*related.linked_by]
-    if related.link:
-        note["link"] = related.link
+    add_facts(note, words=related.words, tags=related.tags, both_link_to=[*related.both_link_to])
+    add_facts(note, linked_by=[*related.linked_by], link=related.link)
     return note
+
+
+def _suggested_for(vault: Vault, path: str, limit: int, progress: Progress) -> Outcome[Links]:
+    """Return the notes that a note might be linked with, why, and where in it."""
+    note, suggested = vault.overview.suggested_links(path, limit, progress)
+    data = Links(path=note, suggested=[_to_note_to_link(each) for each in suggested], total=len(suggested))
+    lines = [f"{counted(len(suggested), 'note')} to link with {note}{':' if suggested else '.'}"]
+    if vault.meaning is not None:
+        data["by_meaning"], so_far = embedded_so_far(vault.meaning.coverage(progress))
+        lines += so_far
+    for each in data["suggested"]:
+        where = ""
+        if place := each.get("place"):
+            heading = f", below {place['heading']!r}" if "heading" in place else ""
+            where = f"line {place['line']}{heading}: "
+        lines.append(f"{each['path']}: {where}{'; '.join(each['reasons'])}")
+    return Outcome(["\n".join(lines)], data)
+
+
+def _to_note_to_link(suggested: SuggestedLink) -> NoteToLink:
+    place = suggested.place
+    reasons = [f"the text names it: {place.name}"] if place is not None and place.name else []
+    reasons += [] if suggested.related is None else _reasons(suggested.related)
+    reasons += [] if suggested.likeness is None else [f"{suggested.likeness:.0%} near in meaning"]
+    entry = NoteToLink(path=suggested.path, reasons=reasons)
+    if suggested.likeness is not None:
+        entry["meaning"] = round(100 * suggested.likeness)
+    if place is not None:
+        entry["place"] = PlaceForLink(line=place.line)
+        if place.heading:
+            entry["place"]["heading"] = place.heading
+        if place.name:
+            entry["place"]["name"] = place.name
+    return entry
 
 
 # ---------------------------------------------------------------------- the graph

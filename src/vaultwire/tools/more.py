@@ -153,7 +153,6 @@ def _to_text(found: FoundTool) -> str:
 
 
 def _summary(description: dict[str, Any]) -> str:
-    """Return the first sentence about a tool, cut if it is long."""
     first = re.split(r"(?<=[.!?:;])\s", description["description"], maxsplit=1)[0].rstrip(":;")
     return first if len(first) <= _MOST_SUMMARY else first[:_MOST_SUMMARY].rpartition(" ")[0] + " …"
 

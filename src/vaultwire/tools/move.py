@@ -8,7 +8,6 @@ from vaultwire.markdown.merging import Where
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, DryRun, IfMatch, Name, NoteName, OptionalName, Outcome, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
-from vaultwire.vault.editing.workbench import Done
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.composing import Leave, Part
 from vaultwire.vault.value_types import Progress
@@ -114,25 +113,13 @@ def rename(
         text = f"renamed {heading} of {plan.target} to {new}, {counted(len(plan.links), 'link')} rewritten"
         return Outcome(change_texts(done, text, changed), changed)
     if what == "tag":
-        return _rename_tag(vault, old, new, progress, dry_run=dry_run)
-    return _rename_property(vault, old, new, progress, dry_run=dry_run)
-
-
-def _rename_tag(vault: Vault, old: str, new: str, progress: Progress, *, dry_run: bool) -> Outcome[Renamed]:
-    plan, done = vault.arranging.rename_tag(old, new, progress, dry_run=dry_run)
-    places = plan.places + done.unread
-    text = f"renamed #{plan.old} to #{plan.new} in {counted(places, 'place')}"
-    return _renamed(done, text, places, plan.bases)
-
-
-def _rename_property(vault: Vault, old: str, new: str, progress: Progress, *, dry_run: bool) -> Outcome[Renamed]:
-    plan, done = vault.arranging.rename_property(old, new, progress, dry_run=dry_run)
-    places = len(plan.steps) - plan.bases + done.unread
-    text = f"renamed property {plan.old} to {plan.new} in {counted(places, 'note')}"
-    return _renamed(done, text, places, plan.bases)
-
-
-def _renamed(done: Done, text: str, places: int, bases: int) -> Outcome[Renamed]:
+        tag, done = vault.arranging.rename_tag(old, new, progress, dry_run=dry_run)
+        places, bases = tag.places + done.unread, tag.bases
+        text = f"renamed #{tag.old} to #{tag.new} in {counted(places, 'place')}"
+    else:
+        named, done = vault.arranging.rename_property(old, new, progress, dry_run=dry_run)
+        places, bases = len(named.steps) - named.bases + done.unread, named.bases
+        text = f"renamed property {named.old} to {named.new} in {counted(places, 'note')}"
     data = cast("Renamed", {**to_changed(done), "places": places})  # mypy wants optional fields spelt out
     text += f" and {counted(bases, 'base')}" if bases else ""
     return Outcome(change_texts(done, text, data), data)

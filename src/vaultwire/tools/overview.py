@@ -5,7 +5,7 @@ Docstrings here are product text: a model reads them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
 from vaultwire.installation import hint_for_clients
@@ -15,19 +15,15 @@ from vaultwire.toolkit.registry import (
     Bounds,
     Cursor,
     Folder,
-    Limit,
-    OptionalName,
     Outcome,
     page_of,
-    page_outcome,
-    position_of,
     tool,
 )
+from vaultwire.tools.search import EmbeddedSoFar, embedded_so_far
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.guides import NAMES
 from vaultwire.vault.insights.similar import SimilarNotes, SimilarTags
-from vaultwire.vault.links.faults import KINDS
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.settings.obsidian_settings import ADJECTIVES, is_set, notes_of
 from vaultwire.vault.value_types import Coverage, Progress, PropertyUse, TagCount, ValueUse, VaultStats
@@ -36,7 +32,6 @@ from vaultwire.vault.visibility.visible_files import HIDDEN
 
 if TYPE_CHECKING:
     from vaultwire.vault.attachment_texts.attachment_texts import ReadingReport
-    from vaultwire.vault.links.faults import Finding
 
 _PROBLEMS_NAMED = 3  # of attachments
 
@@ -46,126 +41,6 @@ class UsedTag(TypedDict):
 
     tag: Annotated[str, "Without #"]
     notes: Annotated[int, "Notes that have it or a tag below it"]
-
-
-_KINDS = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}; with what, others"
-
-
-class FoundFault(TypedDict):
-    """Something wrong in a file."""
-
-    path: Annotated[str, "Path in the vault"]
-    line: Annotated[int, "Line number, from 1"]
-    column: Annotated[int, "Character on the line, from 1"]
-    kind: Annotated[str, _KINDS]
-    severity: Literal["error", "warning"]
-    message: Annotated[str, "What is wrong"]
-
-
-class CheckedNotes(TypedDict):
-    """What is wrong, in path and line order."""
-
-    faults: list[FoundFault]
-    files_checked: Annotated[int, "Files checked for this page"]
-    files_total: Annotated[int, "Notes, canvases, bases and conflict copies in all"]
-    next_cursor: Annotated[NotRequired[str], "Pass as cursor to check the rest; absent at the end"]
-
-
-@tool(
-    title="Check notes",
-    category="overview",
-    listed="standard",
-    time_class="search",
-    read_only=True,
-    rare=("what",),
-    plain=("path",),
-)
-def check_notes(
-    vault: Vault,
-    progress: Progress,
-    /,
-    path: OptionalName = "",
-    folder: Folder = "",
-    what: Literal["notes", "memory", "sources"] = "notes",
-    limit: Limit = 100,
-    cursor: Cursor = None,
-) -> Outcome[CheckedNotes]:
-    """Find what is broken in a note or folder: links, embeds, frontmatter, property types, tags.
-
-    Links and embeds that lead nowhere, links to headings and blocks that are not there, broken frontmatter, properties of a
-    wrong type, invalid tags, block ids used twice, broken canvases, bases with unknown names or without rows, conflicts that
-    a sync program or Git left. Use it after larger edits. A link to a note that the person means to write one day is listed
-    too. The last file's faults are all listed, up to 1,000.
-
-    Args:
-        path: Only of this note.
-        what: "memory": undated, duplicate, differing and superseded entries, dead links. "sources": claims of notes tagged
-            subject or entity, or of this note, without a link to a source that resolves.
-    """
-    if path and (folder or cursor):
-        raise VaultError(INVALID_ARGUMENTS, "path: give a path or a folder, not both.", argument="path")
-    if what != "notes":
-        return _check_other(vault, progress, path, folder, limit, of_memory=what == "memory")
-    key, offset = position_of(cursor)
-    if path:
-        file, findings = vault.check(path, progress)
-        files, position, total = [(file, findings)], 1, 1
-        where: str = file
-    else:
-        question = ("check_notes", folder)
-        lost = vault.lost_files(progress)
-        suspects = vault.paged.get(key, question, lost) if key else vault.files_to_check(folder, progress)
-        files, position, total = vault.check_all(suspects, offset, limit, progress)
-        if position < total and not key:
-            key = vault.paged.keep(question, suspects, suspects.size, lost)
-        faulty = sum(1 for _, findings in files if findings)
-        where = f"{faulty} of {counted(total, 'file')}" if faulty else counted(total, "file")
-    faults = _to_faults(files)
-    data = CheckedNotes(faults=faults, files_checked=position - offset, files_total=total)
-    head = f"{counted(len(faults), 'fault')} in {where}"
-    if offset or position < total:
-        which = "First" if not offset else "Next" if position < total else "Last"
-        shown = f"{which} {counted(len(faults), 'fault')}" if faults else "No further faults"
-        head = f"{shown} ({position} of {counted(total, 'file')} checked)"
-    lines = [f"{head}{':' if faults else '.'}"]
-    lines += _fault_lines(faults)
-    more = f"To check the other {counted(total - position, 'file')}"
-    return page_outcome(data, lines, position, total, key, more)
-
-
-def _to_faults(files: Iterable[tuple[str, Sequence[Finding]]]) -> list[FoundFault]:
-    return [
-        FoundFault(
-            path=file,
-            line=finding.line,
-            column=finding.column,
-            kind=finding.kind,
-            severity="error" if finding.is_error else "warning",
-            message=finding.message,
-        )
-        for file, findings in files
-        for finding in findings
-    ]
-
-
-def _fault_lines(faults: Iterable[FoundFault]) -> list[str]:
-    return [f"{fault['path']}:{fault['line']}: {fault['kind']}: {fault['message']}" for fault in faults]
-
-
-def _check_other(
-    vault: Vault, progress: Progress, path: str, folder: str, limit: int, *, of_memory: bool
-) -> Outcome[CheckedNotes]:
-    """Check memory, or the sources of wiki notes."""
-    from vaultwire.memory import checks  # noqa: PLC0415 - few calls need it
-
-    files = (checks.check_memory if of_memory else checks.check_sources)(vault, path, folder, progress)
-    faults = _to_faults(files)
-    data = CheckedNotes(faults=faults[:limit], files_checked=len(files), files_total=len(files))
-    lines = [f"{counted(len(faults), 'fault')} in {counted(len(files), 'note')}{':' if faults else '.'}"]
-    lines += _fault_lines(faults[:limit])
-    if len(faults) > limit:
-        lines.append(f"{len(faults) - limit} more: give a larger limit, or a path.")
-    return Outcome(["\n".join(lines)], data)
 
 
 # ---------------------------------------------------------------------- duplicates
@@ -185,10 +60,13 @@ class Duplicates(TypedDict):
 
     likeness: Annotated[
         str,
-        'Of notes: "same content", "similar content", "copy name" or "same name"; of tags: "same letters", "plural", '
-        '"spelling" or "nested"',
+        'Of notes: "same content", "similar content", "same meaning", "copy name" or "same name"; of tags: "same letters", '
+        '"plural", "spelling" or "nested"',
     ]
-    share: Annotated[NotRequired[int], "Of notes: percent of the text that they share, as far as it is known"]
+    share: Annotated[
+        NotRequired[int],
+        "Of notes: percent of the text that they share, as far as it is known; of the same meaning, how near they are",
+    ]
     notes: Annotated[NotRequired[list[str]], "The first notes of the group"]
     note_count: Annotated[NotRequired[int], "How many notes the group has"]
     tags: Annotated[NotRequired[list[UsedTag]], "The tags of the group, the most used first"]
@@ -200,6 +78,9 @@ class FoundDuplicates(TypedDict):
     groups: list[Duplicates]
     total: Annotated[int, "Groups on all pages together"]
     compared: Annotated[list[str], "What was compared"]
+    by_meaning: Annotated[
+        NotRequired[EmbeddedSoFar], "How many notes could be compared by meaning, where that was done"
+    ]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
@@ -218,7 +99,8 @@ def find_duplicates(
 
     Args:
         what: "notes" compares names, content and the likeness of texts; it reads all notes, as "text" does, 0.4 ms each.
-            "names" leaves the texts out.
+            "names" leaves the texts out. Where a model is set up, notes of the same meaning, such as a translation, are
+            found with the texts.
     """
 
     def find() -> Listed[SimilarNotes | SimilarTags]:
@@ -232,10 +114,16 @@ def find_duplicates(
 
     page = page_of(vault, ("find_duplicates", what, folder), cursor, limit, find, progress)
     kind = "tags" if what == "tags" else "notes"
-    compared = _COMPARED[what]
+    compared = [*_COMPARED[what]]
+    coverage = vault.meaning.coverage(progress) if vault.meaning is not None and what in ("notes", "text") else None
+    compared += [] if coverage is None else ["meaning"]
     said = f"{', '.join(compared[:-1])} and {compared[-1]}" if len(compared) > 1 else compared[0]
     lines = [f"{counted(page.total, 'group')} of {kind} that may be one, by their {said}{page.text}"]
     groups = [_to_group(each) for each in page.items]
+    data = FoundDuplicates(groups=groups, total=page.total, compared=compared)
+    if coverage is not None:
+        data["by_meaning"], so_far = embedded_so_far(coverage)
+        lines += so_far
     lines += [_group_line(group) for group in groups]
     if groups:
         lines.append(
@@ -243,7 +131,7 @@ def find_duplicates(
             if what == "tags"
             else "Read them before you change any. merge_notes joins two; delete_note moves one to the trash."
         )
-    return page.outcome(FoundDuplicates(groups=groups, total=page.total, compared=compared), lines)
+    return page.outcome(data, lines)
 
 
 def _to_group(similar: SimilarNotes | SimilarTags) -> Duplicates:
@@ -259,7 +147,7 @@ def _to_group(similar: SimilarNotes | SimilarTags) -> Duplicates:
 def _group_line(group: Duplicates) -> str:
     if "tags" in group:
         return f"{group['likeness']}: " + ", ".join(f"#{each['tag']} ({each['notes']})" for each in group["tags"])
-    share = f" ({group['share']} %)" if group["likeness"] == "similar content" else ""
+    share = f" ({group['share']} %)" if group["likeness"] in ("similar content", "same meaning") else ""
     more = group["note_count"] - len(group["notes"])
     return f"{group['likeness']}{share}: {', '.join(group['notes'])}{f' and {more} more' if more else ''}"
 
@@ -333,6 +221,7 @@ class MeaningNumbers(TypedDict):
 
     embedded: Annotated[int, "Notes that can be found by meaning"]
     notes: Annotated[int, "Notes that could be"]
+    bytes: Annotated[int, "What their vectors take on the disk"]
 
 
 class VaultNumbers(TypedDict):
@@ -493,7 +382,6 @@ def _line(used: UsedProperty) -> str:
 
 
 def _unread_attachments(texts: ReadingReport) -> list[str]:
-    """Return which attachments cannot be searched, or only in part."""
     notices: list[str] = []
     if texts.needs_reader:
         notices.append(
@@ -565,8 +453,9 @@ def _numbers(vault: Vault, limit: int, progress: Progress) -> Outcome[Overview]:
     kinds = ", ".join(f"{kind.files} {kind.extension or 'without extension'}" for kind in stats.attachments)
     lines.append(counted(files, "attachment") + (f": {kinds}" if files else ""))
     if coverage is not None:
-        data["by_meaning"] = MeaningNumbers(embedded=coverage.embedded, notes=coverage.notes)
-        lines.append(f"{coverage.embedded} of {counted(coverage.notes, 'note')} can be found by meaning")
+        data["by_meaning"] = MeaningNumbers(embedded=coverage.embedded, notes=coverage.notes, bytes=coverage.size)
+        can_be_found = f"{coverage.embedded} of {counted(coverage.notes, 'note')} can be found by meaning"
+        lines.append(f"{can_be_found}: {byte_size(coverage.size)} of vectors")
     if "attachment_texts" in data and texts is not None:
         lines.append(_searched_attachments(texts))
     lines.append(

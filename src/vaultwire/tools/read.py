@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.toolkit.phrases import counted, first_tokens, iso_time, rough_tokens, text_blocks
+from vaultwire.toolkit.phrases import add_facts, counted, first_tokens, iso_time, rough_tokens, text_blocks
 from vaultwire.toolkit.registry import Bounds, Cursor, Limit, Name, Outcome, page_of, tool
 from vaultwire.tools.attachments import MOST_SHOWN_BYTES, attachments_instead, show_attachment
 from vaultwire.vault.days import named
@@ -169,7 +169,11 @@ def read_notes(
         max_tokens: Read at most this much of all together, roughly counted.
     """
     paths, days = _with_days(vault, progress, paths)
-    read = _read_all(vault, progress, paths, section, lines, part, max_tokens) if paths or not days else _nothing()
+    read = (
+        _read_all(vault, progress, paths, section, lines, part, max_tokens)
+        if paths or not days
+        else Outcome([], ReadNotes(notes=[], read=0, cut=0))
+    )
     texts = [*read.texts, *days]
     if queries:
         texts += _with_queries(vault, progress, read.data)
@@ -187,10 +191,6 @@ def _with_queries(vault: Vault, progress: Progress, data: ReadNotes) -> list[str
             note["queries"] = note_queries(vault, path, vault.read(path, progress).text, progress)
             texts += note["queries"]
     return texts
-
-
-def _nothing() -> Outcome[ReadNotes]:
-    return Outcome([], ReadNotes(notes=[], read=0, cut=0))
 
 
 class _Range(NamedTuple):
@@ -385,10 +385,7 @@ def _read_day(vault: Vault, progress: Progress, asked: str, day: PeriodicNote, l
     """Read the note of a day, week, month, quarter or year; say which ones are before and after it."""
     adjective, what = ADJECTIVES[day.period], f"note of {named(day.period, day.first)}"
     data = OneOfMany(name=asked, path=day.path)
-    if day.previous is not None:
-        data["previous"] = day.previous
-    if day.following is not None:
-        data["next"] = day.following
+    add_facts(data, previous=day.previous, next=day.following)
     if not day.exists:
         made = f" from {day.template}" if day.template is not None else ""
         data["error"] = FILE_NOT_FOUND
@@ -484,7 +481,6 @@ def read_note(
 
 
 def _fields(note: Note, span: Span, limit: int) -> Outcome[ReadNote]:
-    """Return the inline fields of these lines, each with its line."""
     from vaultwire.dataview.fields import inline_fields  # noqa: PLC0415 - few reads need it
 
     fields = [field for field in inline_fields(note.text) if span.first <= field.line <= span.last]
@@ -495,7 +491,6 @@ def _fields(note: Note, span: Span, limit: int) -> Outcome[ReadNote]:
 
 
 def _headline(data: ReadNotes) -> str:
-    """Return how many of several notes were read."""
     cut = f", {data['cut']} of them cut." if data["cut"] else "."
     return f"{data['read']} of {counted(len(data['notes']), 'note')} read{cut}"
 
@@ -531,7 +526,6 @@ def list_notes(
 
 
 def _text_of(note: Note, span: Span) -> str:
-    """Return the text of these lines of the note."""
     if span == (1, line_count(note.text)):
         return note.text
     return "\n".join(note.text.split("\n")[span.first - 1 : span.last]) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.phrases import counted, iso_time, local_time, rough_tokens, shortened
+from vaultwire.toolkit.phrases import add_facts, counted, iso_time, local_time, rough_tokens, shortened
 from vaultwire.toolkit.registry import Bounds, Cursor, Folder, Limit, Outcome, page_of, page_text, position_of, tool
 from vaultwire.tools.attachments import attachments_instead
 from vaultwire.vault import value_types
@@ -211,7 +211,7 @@ def search_notes(
     else:
         lines, data, end = _by_words(query, folder, found, offset, max_tokens)
         if near is not None:
-            data["by_meaning"], trouble = _covered(near.coverage)
+            data["by_meaning"], trouble = embedded_so_far(near.coverage)
             lines[1:1] = trouble
         if end is not None:
             data["next_cursor"] = f"{key or vault.keep_found(query, folder, result)}.{end}"
@@ -246,7 +246,8 @@ def _by_words(
     lines = _counted(result, query, place)
     if help_texts:
         lines += _explained(help_texts, folder, has_some=bool(result.hits))
-        _add_help(data, help_texts, [_to_found(hit) for hit in hits[: len(body)] if hit not in result.hits])
+        partial = [_to_found(hit) for hit in hits[: len(body)] if hit not in result.hits]
+        add_facts(data, partial_matches=partial, absent_words=help_texts.absent, hints=help_texts.hints)
     lines += body
     if help_texts and len(body) < len(hits):
         lines.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
@@ -303,15 +304,6 @@ def _to_explained(why: Why) -> ExplainedNote:
     return ExplainedNote(path=why.path, place=why.place, score=why.score, parts=parts, reasons=list(why.reasons))
 
 
-def _add_help(data: FoundNotes, help_texts: SearchHelp, partial: list[FoundNote]) -> None:
-    if partial:
-        data["partial_matches"] = partial
-    if help_texts.absent:
-        data["absent_words"] = help_texts.absent
-    if help_texts.hints:
-        data["hints"] = help_texts.hints
-
-
 def _by_meaning(
     query: str, near: NearNotes, hits: list[Hit], max_tokens: int, result: Found | None = None
 ) -> tuple[list[str], FoundNotes]:
@@ -323,7 +315,7 @@ def _by_meaning(
     for note in notes:
         if note["path"] in likeness:
             note["meaning"] = round(100 * likeness[note["path"]])
-    so_far, so_far_lines = _covered(coverage)
+    so_far, so_far_lines = embedded_so_far(coverage)
     found = f"{counted(len(hits), 'note')} near {query!r}" if result is None else _counted(result, query, "")[0]
     how = "" if result is None else "; with those of the same meaning, the best first"
     lines = [f"{found}{how}{':' if body else '.'}", *so_far_lines]
@@ -340,7 +332,7 @@ def _by_meaning(
     return [*lines, *body], data
 
 
-def _covered(coverage: Coverage) -> tuple[EmbeddedSoFar, list[str]]:
+def embedded_so_far(coverage: Coverage) -> tuple[EmbeddedSoFar, list[str]]:
     """Return how many notes can be found by meaning, for programs and in words; no words if all can."""
     data = EmbeddedSoFar(embedded=coverage.embedded, notes=coverage.notes)
     lines: list[str] = []
@@ -382,12 +374,7 @@ def _attachment_lines(hit: AttachmentHit) -> list[str]:
 def _to_attachment(hit: AttachmentHit) -> MatchingAttachment:
     matches: list[MatchingLine] = [{"line": number, "text": text} for number, text in hit.lines]
     attachment = MatchingAttachment(path=hit.path, kind=hit.kind, score=round(hit.score), matches=matches)
-    if hit.page:
-        attachment["page"] = hit.page
-    if hit.more_pages:
-        attachment["more_pages"] = hit.more_pages
-    if hit.missing:
-        attachment["missing"] = list(hit.missing)
+    add_facts(attachment, page=hit.page, more_pages=hit.more_pages, missing=[*hit.missing])
     return attachment
 
 
@@ -449,8 +436,7 @@ def _more(hits: Found, end: int) -> str:
 def _to_found(hit: Hit) -> FoundNote:
     matches: list[MatchingLine] = [{"line": number, "text": text} for number, text in hit.lines]
     note = FoundNote(path=hit.path, score=round(hit.score), match_count=hit.matches, matches=matches)
-    if hit.missing:
-        note["missing"] = list(hit.missing)
+    add_facts(note, missing=[*hit.missing])
     return note
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from vaultwire.markdown.task_fields import first_fields
-from vaultwire.toolkit.phrases import counted
+from vaultwire.toolkit.phrases import add_facts, counted
 from vaultwire.toolkit.registry import Bounds, Cursor, DryRun, Folder, IfMatch, Limit, NoteName, Outcome, page_of, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
 from vaultwire.vault.editing.revising import GivenTask
@@ -131,8 +131,7 @@ def list_tasks(
 
 def _to_listed(place: TaskPlace) -> ListedTask:
     task = ListedTask(path=place.path, line=place.line, mark=place.mark, text=place.text)
-    if place.heading:
-        task["heading"] = place.heading
+    add_facts(task, heading=place.heading)
     fields = {name: value for name, value in first_fields(place.text).items() if name in ListedTask.__annotations__}
     return cast("ListedTask", {**task, **fields})  # mypy wants each name spelt out
 

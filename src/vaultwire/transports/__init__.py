@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
     from typing import Any, TypeAlias
 
     Scope: TypeAlias = dict[str, Any]
@@ -53,6 +53,20 @@ async def send_page(scope: Scope, send: Send, body: bytes, *headers: tuple[bytes
     else:
         own = [(b"content-type", b"application/json"), (b"allow", b"GET, HEAD")]
         await send_whole(send, 405, own, b'{"error":"Method not allowed","message":"Use GET"}')
+
+
+def cookie_in(headers: Mapping[bytes, bytes], name: str) -> str:
+    """Return the first cookie of a name that a request brings, empty for none."""
+    pairs = (pair.strip().partition("=") for pair in headers.get(b"cookie", b"").decode("latin-1").split(";"))
+    return next((value for key, _, value in pairs if key == name), "")
+
+
+def set_cookie(
+    name: str, value: str, path: str, seconds: int, *, secure: bool, same_site: str = "Lax"
+) -> tuple[bytes, bytes]:
+    """Return the header that sets a cookie, which no script can read."""
+    parts = [f"{name}={value}", f"Path={path}", f"Max-Age={seconds}", "HttpOnly", f"SameSite={same_site}"]
+    return b"set-cookie", "; ".join([*parts, "Secure"] if secure else parts).encode("latin-1")
 
 
 class _Calls:

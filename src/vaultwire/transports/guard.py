@@ -121,11 +121,9 @@ class _JsonLines(io.TextIOBase):
         self._line = ""
 
     def writable(self) -> bool:
-        """Tell that this can be written to."""
         return True
 
     def fileno(self) -> int:
-        """Return the file descriptor of the replaced stderr."""
         return self._replaced.fileno()
 
     def write(self, text: str) -> int:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from vaultwire.vault.disk.file_operations import make_private
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.value_types import NoProgress
+from vaultwire.vault.value_types import Deadline
 
 # Bytes of a full file: about 13,000 calls.
 MAX_FILE_BYTES = 10_000_000
@@ -65,7 +65,8 @@ class ChainedLog:
 
     def append(self, record: dict[str, Any]) -> None:
         """Add a line. Raises OSError and leaves the file unchanged."""
-        with self._threads, self._lock.held(_WaitLimit()):
+        too_long = BlockingIOError(11, "another process keeps the log locked")
+        with self._threads, self._lock.held(Deadline(_MAX_WAIT_SECONDS, too_long)):
             descriptor = os.open(self.path, _FLAGS, 0o600)
             try:
                 if os.fstat(descriptor).st_size >= self._max_bytes and self._rotate(descriptor):
@@ -218,19 +219,6 @@ def records(path: str, since: float = 0.0) -> Iterator[dict[str, Any]]:
                 record = _parsed(line)
                 if record is not None:
                     yield record
-
-
-class _WaitLimit(NoProgress):
-    """A ``Progress`` for a lock: it gives up after a while."""
-
-    def __init__(self) -> None:
-        self._until = 0.0
-
-    def check(self) -> None:
-        now = time.monotonic()
-        self._until = self._until or now + _MAX_WAIT_SECONDS
-        if now > self._until:
-            raise BlockingIOError(11, "another process keeps the log locked")
 
 
 def _numbered(path: str, number: int) -> str:

@@ -14,6 +14,7 @@ from vaultwire.trust.policy import EVERY_OTHER_CLIENT, Policy, ToolRules, wrong_
 from vaultwire.trust.policy_rules import MODES, PathRules, Reason, ReviewRule, ReviewRules, Rule, check_pattern
 from vaultwire.vault.disk.paths import folder_of_setting, parse_path
 from vaultwire.vault.errors import VaultError
+from vaultwire.vault.holding.review_mode import MOST_QUIET_SECONDS
 from vaultwire.vault.visibility.visible_files import PrivacyRules
 
 # A person writes a policy. A larger file is something else.
@@ -21,7 +22,10 @@ _MAX_BYTES = 1 << 20
 
 # The keys of each table; "" is the top level.
 TABLES: dict[str, tuple[str, ...]] = {
-    "": ("read_only", "symlinks", "paths", "private", "sizes", "tools", "clients", "network", "review"),
+    "": (
+        *("read_only", "symlinks", "write_quiet_seconds"),
+        *("paths", "private", "sizes", "tools", "clients", "network", "review"),
+    ),
     "paths": ("read", "write", "deny", "types"),
     "private": ("tags", "properties"),
     "sizes": ("note", "attachment"),
@@ -38,7 +42,10 @@ class PolicyError(Exception):
 
 
 class LoadedPolicy(NamedTuple):
-    """A policy from its file. ``paths`` is None if there are no rules for files; sizes are in bytes."""
+    """A policy from its file. ``paths`` is None if there are no rules for files; sizes are in bytes.
+
+    ``write_quiet_seconds``: see ``holding.delayed_writes``; 0 for none.
+    """
 
     path: str
     policy: Policy
@@ -46,6 +53,7 @@ class LoadedPolicy(NamedTuple):
     note_bytes: int
     attachment_bytes: int
     review: ReviewRules | None = None
+    write_quiet_seconds: float = 0
 
 
 def load_policy(path: str, tools: Collection[str]) -> LoadedPolicy:
@@ -111,9 +119,9 @@ class _Reader:
             hosts=self._hosts(tables["network"], "hosts"),
             attachment_hosts=self._hosts(tables["network"], "attachments"),
         )
-        return LoadedPolicy(
-            self._path, policy, rules, note_bytes, self._size(sizes, "attachment", MAX_ATTACHMENT_BYTES), review
-        )
+        attachment_bytes = self._size(sizes, "attachment", MAX_ATTACHMENT_BYTES)
+        quiet = self._quiet_seconds(document)
+        return LoadedPolicy(self._path, policy, rules, note_bytes, attachment_bytes, review, quiet)
 
     # ------------------------------------------------------------------ tables
 
@@ -181,6 +189,12 @@ class _Reader:
         value = values.get(key, False)
         if not isinstance(value, bool):
             self._refuse(self._line("", key), f"{key!r} must be true or false, not {value!r}")
+        return value
+
+    def _quiet_seconds(self, values: Mapping[str, Any]) -> float:
+        key, value = "write_quiet_seconds", values.get("write_quiet_seconds", 0)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MOST_QUIET_SECONDS:
+            self._refuse(self._line("", key), f"{key!r} must be a number from 0 to {MOST_QUIET_SECONDS}, not {value!r}")
         return value
 
     def _texts(self, values: Mapping[str, Any], table: str, key: str) -> list[str] | None:
@@ -367,6 +381,8 @@ def describe(loaded: LoadedPolicy) -> list[str]:
         lines.append(f"notes have at most {loaded.note_bytes} bytes")
     if loaded.attachment_bytes < MAX_ATTACHMENT_BYTES:
         lines.append(f"attachments have at most {loaded.attachment_bytes} bytes")
+    if loaded.write_quiet_seconds:
+        lines.append(f"edits of one note are written together once it was quiet for {loaded.write_quiet_seconds:g} s")
     lines += [] if policy.tools is None else [f"tools: {_rules_text(policy.tools)}"]
     for name, tools in policy.clients.items():
         who = "any other client" if name == EVERY_OTHER_CLIENT else f"client {name!r}"

@@ -10,7 +10,7 @@ import secrets
 import threading
 import weakref
 from collections import deque
-from collections.abc import Hashable, Sized
+from collections.abc import Callable, Hashable, Sized
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from vaultwire.vault.errors import CURSOR_EXPIRED, INVALID_ARGUMENTS, VaultError
@@ -314,6 +314,10 @@ class Caller:
         """Tell whether the note was read, or written, in this session."""
         return path in self._etags
 
+    def etag_read(self, path: VaultPath) -> str | None:
+        """Return the etag that the note had when it was last read or written in this session, None if it was not."""
+        return self._etags.get(path)
+
     def moved(self, source: VaultPath, target: VaultPath) -> None:
         """Remember the note under its new path."""
         with MEMORY_BUDGET.lock:
@@ -390,6 +394,7 @@ class _Result(Protocol):
 
 
 _R = TypeVar("_R", bound=_Result)
+_S = TypeVar("_S")
 
 
 class RememberedResults(Generic[_R]):
@@ -402,13 +407,31 @@ class RememberedResults(Generic[_R]):
         self._lock = threading.Lock()
         self._version: Hashable = None
         self._results: dict[Hashable, tuple[_R, int]] = {}  # the least recently used first
+        self._shared: tuple[Hashable, Any] | None = None
+
+    def shared(self, question: Hashable, version: Hashable, make: Callable[[], _S]) -> _S:
+        """Return what several results share, such as the views of one base: the last one, made again for another question."""
+        with self._lock:
+            self._begin(version)
+            known = self._shared
+        if known is None or known[0] != question:
+            known = question, make()
+            with self._lock:
+                if version == self._version:
+                    self._shared = known
+        shared: _S = known[1]
+        return shared
+
+    def _begin(self, version: Hashable) -> None:
+        if version != self._version:
+            self._results.clear()
+            self._shared = None
+            self._version = version
 
     def get(self, question: Hashable, version: Hashable) -> _R | None:
         """Return the result of a question, if nothing has changed since."""
         with self._lock:
-            if version != self._version:
-                self._results.clear()
-                return None
+            self._begin(version)
             known = self._results.pop(question, None)
             if known is None:
                 return None
@@ -419,9 +442,7 @@ class RememberedResults(Generic[_R]):
         """Keep a result that was made while the vault had this version. Those before it give back what they can read again."""
         size = len(result.rows) * _BYTES_PER_FILE + result.kept_bytes
         with self._lock:
-            if version != self._version:
-                self._results.clear()
-                self._version = version
+            self._begin(version)
             for other, _ in self._results.values():
                 other.rows.release()
             if size > _MOST_BYTES:

@@ -108,12 +108,15 @@ class Explaining:
         if text is None:
             return ["it cannot be read, or is no note"]
         parts = all_parts(expression)
-        failing = [part for part in parts if Matcher(Query("", part)).match(path, text) is None]
+        failing = [part for part in parts if self._matcher(Query("", part)).match(path, text) is None]
         reasons = [
             f"it has what {written(part)} leaves out" if isinstance(part, Not) else f"it has no {written(part)}"
             for part in failing
         ]
         return reasons or ["it matches now, but the index does not have it as it is yet: search again"]
+
+    def _matcher(self, query: Query) -> Matcher:
+        return Matcher(query, has_inline_fields=self._files.has_inline_fields)
 
     def _answer(self, path: VaultPath) -> Why:
         """Return why a note is where it is among the answers to a question, or is none."""
@@ -132,7 +135,7 @@ class Explaining:
         reasons = self._reasons(path, And(question.conditions))
         if not question.conditions or reasons[0].startswith("it matches now"):
             text = read_searchable(self._files, path)
-            match = None if text is None else Matcher(Query("", And(()), asked=asking.asked)).match(path, text)
+            match = None if text is None else self._matcher(Query("", And(()), asked=asking.asked)).match(path, text)
             if asking.asked and match is not None and match.score > 0:
                 reason = f"it was not read: the index puts {len(ranked)} other notes before it"
                 return Why(path, 0, match.score, match.why, (reason,))

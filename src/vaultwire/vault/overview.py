@@ -18,7 +18,7 @@ from vaultwire.vault.guides import find_guide
 from vaultwire.vault.index.link_graph import LinkGraph
 from vaultwire.vault.index.rows import AnyOf, NameEndsWith
 from vaultwire.vault.insights.listing import Branch, columns_of, folder_tree
-from vaultwire.vault.insights.similar import Related, related_notes
+from vaultwire.vault.insights.similar import related_notes
 from vaultwire.vault.links.note_lookup import locate, locate_folder
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.search.filters import NoteFilterText, TaskFilter, parse_note_filter, property_types
@@ -30,6 +30,7 @@ from vaultwire.vault.value_types import (
     PeriodicNote,
     Progress,
     PropertyUse,
+    Related,
     TagCount,
     Tagged,
     TaskPlace,
@@ -43,7 +44,10 @@ if TYPE_CHECKING:
     from vaultwire.vault.attachments import Attachment, AttachmentFilter
     from vaultwire.vault.insights.listing import Unmet
     from vaultwire.vault.insights.similar import SimilarNotes, SimilarTags
+    from vaultwire.vault.insights.suggested_links import SuggestedLink
 
+# Related notes among which those that are not linked yet are looked for.
+_ALL_RELATED = 1_000
 _MAX_DAYS = 366
 """Of daily notes that are asked for at once."""
 
@@ -271,6 +275,23 @@ class Overview:
         text = plain_text(self._files.read(path).data)
         return path, related_notes(self._index, path, text, parse_note(text).tags, limit, progress)
 
+    def suggested_links(
+        self, name: str, limit: int, progress: Progress = NO_PROGRESS
+    ) -> tuple[VaultPath, list[SuggestedLink]]:
+        """Return the path of the note that ``name`` means, and the notes that it might be linked with, the best first.
+
+        Where the person has named a model, notes near in meaning are among them. See ``insights.suggested_links``. Raises
+        VaultError as ``locate`` does.
+        """
+        from vaultwire.vault.insights.suggested_links import suggested_links  # noqa: PLC0415 - rarely needed
+
+        path = locate(self._files, self._index, name, progress)
+        text = plain_text(self._files.read(path).data)
+        meaning = self._bench.meaning
+        near = () if meaning is None else meaning.near_note(path, progress)
+        related = related_notes(self._index, path, text, parse_note(text).tags, _ALL_RELATED, progress)
+        return path, suggested_links(self._index, path, text, related, near, limit, progress)
+
     def similar_tags(self, folder: str, progress: Progress = NO_PROGRESS) -> list[SimilarTags]:
         """Return the tags below ``folder`` that may be meant as one. See ``insights.similar``."""
         from vaultwire.vault.insights.similar import similar_tags  # noqa: PLC0415 - rarely needed
@@ -283,8 +304,8 @@ class Overview:
         """Return the notes below ``folder`` that may be one note twice, the surest first.
 
         ``by_name``: of the same bytes, or by their names. ``by_text``: of nearly the same text; that reads every note that
-        has changed since the last time. Copies that sync programs made are not compared: ``check`` names them. See
-        ``insights.similar``.
+        has changed since the last time; where the person has named a model, also of the same meaning. Copies that
+        sync programs made are not compared: ``check`` names them. See ``insights.similar``.
         """
         from vaultwire.vault.insights import similar  # noqa: PLC0415 - rarely needed
 
@@ -292,6 +313,9 @@ class Overview:
         copies = {copy.path for copy in conflict_copies(self.paths(progress)) if copy.has_original}
         stats = [stat for stat in self._index.stats_of_notes(place, progress) if stat.path not in copies]
         alike = similar.similar_content(self._files, stats, self._bench.sketches, progress) if by_text else []
+        if by_text and self._bench.meaning is not None:
+            pairs = self._bench.meaning.same_meaning({stat.path for stat in stats}, progress)
+            alike += similar.same_meaning(pairs, alike)
         if not by_name:
             return listed(alike)
         shown = {stat.path for stat in stats}

@@ -5,6 +5,7 @@ The structure of a parsed note is in ``markdown.parsed_note``.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:  # a policy is read before the first answer, and needs only paths of this module
@@ -307,11 +308,15 @@ class IndexReport(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """How many of the vault's notes can be found by meaning, and why not more are about to be; empty if nothing is wrong."""
+    """How many of the vault's notes can be found by meaning, and why not more are about to be; empty if nothing is wrong.
+
+    ``size``: the bytes of the vectors on the disk.
+    """
 
     embedded: int
     notes: int
     problem: str
+    size: int = 0
 
 
 class MeaningHit(NamedTuple):
@@ -333,6 +338,30 @@ class NearNotes(NamedTuple):
     hits: list[MeaningHit]
     coverage: Coverage
     with_words: Callable[[Sequence[Hit], Collection[str]], list[Hit]]
+
+
+class Related(NamedTuple):
+    """A related note and why: shared words and tags, rarest first, files that both link to, notes that link to both.
+
+    ``link``: "out" if the note asked about links to it, "in" the other way, "both", or "" for neither.
+    """
+
+    path: VaultPath
+    score: float
+    words: list[str]
+    tags: list[str]
+    both_link_to: list[VaultPath]
+    linked_by: list[VaultPath]
+    link: str
+
+
+class NearPart(NamedTuple):
+    """A note near to another one in meaning: ``likeness`` at most 1, and the lines of the other's part that is nearest."""
+
+    path: VaultPath
+    likeness: float
+    first: int
+    last: int
 
 
 class ByMeaning(Protocol):
@@ -357,6 +386,14 @@ class ByMeaning(Protocol):
 
     def place_of(self, query: str, path: VaultPath, folder: VaultPath | None, progress: Progress) -> MeaningHit | None:
         """Return a note's rank and likeness for a query among all notes; None if it is not found by meaning."""
+
+    def near_note(self, path: VaultPath, progress: Progress) -> Iterator[NearPart]:
+        """Yield the other notes, those nearest to this one first; none where it has no vectors yet."""
+
+    def same_meaning(
+        self, paths: Collection[VaultPath], progress: Progress
+    ) -> list[tuple[VaultPath, VaultPath, float]]:
+        """Return the pairs of these notes that say nearly the same, and how near they are, the nearest first."""
 
 
 class Confirmation(NamedTuple):
@@ -394,6 +431,19 @@ class NoProgress:
 
     def confirm(self, question: Confirmation) -> None:
         """Ask nobody."""
+
+
+class Deadline(NoProgress):
+    """Ends work with an error after some seconds; with none, at once where it would have to wait."""
+
+    def __init__(self, seconds: float, error: Exception) -> None:
+        self._until = time.monotonic() + seconds
+        self._error = error
+
+    def check(self) -> None:
+        """Raise the error once the time is over."""
+        if time.monotonic() >= self._until:
+            raise self._error
 
 
 NO_PROGRESS: Progress = NoProgress()

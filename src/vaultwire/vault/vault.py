@@ -126,6 +126,16 @@ class Vault:
         return bench.review is not None and bench.review.can_hold and not bench.caller.is_person
 
     @property
+    def is_of_one_call(self) -> bool:
+        """Whether it is good for one call: it sees what its client has written until then and what is not on the disk yet."""
+        return self._bench.sees_own_writes and not self._bench.caller.is_person
+
+    def write_kept_back(self) -> None:
+        """Write what a policy keeps back. See ``holding.delayed_writes``."""
+        if self._bench.delayed.is_on:
+            self._bench.delayed.write_all()
+
+    @property
     def caller(self) -> Caller:
         """The client that uses the vault."""
         return self._bench.caller
@@ -157,10 +167,11 @@ class Vault:
         run: Callable[[OnChange | None], None] = self._index.run_watch_loop
         for beside in (self._bench.attachment_texts, self._bench.meaning):
             run = run if beside is None else partial(beside.run_beside, run)
-        run(on_change)
+        self._bench.delayed.run_beside(partial(run, on_change))
 
     def close(self) -> None:
-        """End ``run_watch_loop``, and close the files. Safe from any thread."""
+        """Write what is kept back, end ``run_watch_loop``, and close the files. Safe from any thread."""
+        self._bench.delayed.close()
         self._index.close()
         if self._bench.meaning is not None:
             self._bench.meaning.close()

@@ -18,7 +18,7 @@ from support.vaults import open_vault, write_vault
 from vaultwire.app.engine import open_index, open_settings
 from vaultwire.bases.base import read_base, read_expression
 from vaultwire.trust.limits import MAX_NOTE_BYTES
-from vaultwire.vault.base_queries.bases import Bases, OneProperty, find_view
+from vaultwire.vault.base_queries.bases import Bases, find_view
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.base_queries.narrowing import Plan, narrowed
 from vaultwire.vault.base_queries.running import BaseSource, ViewQuery
@@ -221,7 +221,7 @@ def _plan(tmp_path: Path, filters: str, formulas: str = "{}") -> Plan:
     rows = index.rows(NO_PROGRESS)
     host = VaultHost(index, rows, files, {}, NO_PROGRESS)
     query = ViewQuery(rows, host, base, find_view(base, ""), this="A.md", now=datetime.now().astimezone())
-    return narrowed(query.filter, OneProperty(query, rows, NO_PROGRESS))
+    return narrowed(query.filter, query.shared, rows, NO_PROGRESS)
 
 
 @pytest.mark.parametrize(

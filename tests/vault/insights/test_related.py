@@ -9,8 +9,7 @@ from support.stores import open_stored
 from support.vaults import open_vault, write_vault
 from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.index.text_index import TextIndex
-from vaultwire.vault.insights.similar import Related
-from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, Related, VaultPath
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.visible_files import PrivacyRules
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -682,3 +683,60 @@ def test_a_base_follows_a_file_whose_name_has_an_apostrophe(tmp_path: Path) -> N
     write_vault(tmp_path, """=== It's.md\n=== b.base\nf: 'link("It''s")'\n""")
     moved(tmp_path, "It's.md", "New.md")
     assert (tmp_path / "b.base").read_text() == "f: 'link(\"New\")'\n"
+
+
+# Of a base each expression before and after the folder A/Old is A/New; "" where it stays and is told of.
+_PARTS_OF_PATHS = [
+    ('file.folder.startsWith("A/Old")', 'file.folder.startsWith("A/New")'),
+    ('file.path.startsWith("A/Old/")', 'file.path.startsWith("A/New/")'),
+    ('file.path.startsWith("A/Old/Deep")', 'file.path.startsWith("A/New/Deep")'),
+    ('!file.folder.contains("Old")', '!file.folder.contains("New")'),
+    ('file.folder.endsWith("/Old/Deep")', 'file.folder.endsWith("/New/Deep")'),
+    ("file.folder.contains('A/Old') && x == \"Old\"", "file.folder.contains('A/New') && x == \"Old\""),
+    ('file.folder.startsWith("A")', 'file.folder.startsWith("A")'),
+    ('file.folder.startsWith("B")', 'file.folder.startsWith("B")'),
+    ('file.path.contains("Older")', 'file.path.contains("Older")'),
+    ('file.name.contains("Old")', 'file.name.contains("Old")'),
+    ('file.folder.startsWith("A/Ol")', ""),
+    ('file.folder.split("/")[1] == "Old"', ""),
+    ('["A/Old", "B"].contains(file.folder)', ""),
+    ("/^A.Old/.matches(file.path)", ""),
+    ('file.folder.containsAny("Old", "x")', ""),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), _PARTS_OF_PATHS)
+@pytest.mark.parametrize("form", ["file", "folded", "block", "quoted block", "card"])
+def test_a_base_follows_a_folder_in_parts_of_paths(tmp_path: Path, before: str, after: str, form: str) -> None:
+    """Where the meaning is certain: the same files are found after the move. What stays is told of."""
+    write_vault(tmp_path, "=== A/Old/x.md\n=== A/Old/Deep/y.md\n=== A/z.md\n=== B/Older.md\n")
+    said = "filters: " + (f">\n  {before}\n" if form == "folded" else "'" + before.replace("'", "''") + "'\n")
+    name = {"file": "b.base", "folded": "b.base", "card": "c.canvas"}.get(form, "n.md")
+    texts = {
+        "block": f"x\n```base\n{said}```\n",
+        "quoted block": f"> ```base\n> {said}> ```\n",
+        "card": json.dumps({"nodes": [{"id": "1", "type": "text", "text": f"```base\n{said}```"}], "edges": []}),
+    }
+    text = texts.get(form, said)
+    (tmp_path / name).write_bytes(text.encode())
+    plan = moved(tmp_path, "A/Old", "A/New")
+    spelt = [each.replace("'", "''") if form != "folded" else each for each in (before, after or before)]
+    old, new = (json.dumps(each)[1:-1] if form == "card" else each for each in spelt)
+    assert (tmp_path / name).read_bytes().decode() == text.replace(old, new)
+    assert [problem.path for problem in plan.kept] == ([name] if not after else [])
+
+
+def test_a_text_that_other_folders_begin_with_is_followed_only_where_it_is_certain(tmp_path: Path) -> None:
+    """“Old” is the beginning of “Older”, too: no text finds the files of both after the move."""
+    write_vault(
+        tmp_path,
+        "=== Old/x.md\n=== Older/y.md\n=== Newer/z.md\n"
+        '=== b.base\nfilters: \'file.path.startsWith("Old")\'\nformulas:\n  a: file.path.startsWith("Old/")\n',
+    )
+    plan = moved(tmp_path, "Old", "New")
+    assert (tmp_path / "b.base").read_text() == (
+        'filters: \'file.path.startsWith("Old")\'\nformulas:\n  a: file.path.startsWith("New/")\n'
+    )
+    assert [(problem.path, "line 1" in problem.text, "Old" in problem.text) for problem in plan.kept] == [
+        ("b.base", True, True)
+    ]

@@ -12,9 +12,19 @@ from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter, property_type
 from vaultwire.markdown.property_values import PropertyEditError, one_line, same_value
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.review.diff.notices import notice, notices_of
 from vaultwire.review.diff.parts import Part, counted, merged, parts_of, visible
-from vaultwire.review.diff.rows import File, Row, blocks_of, hunk_kind, moved_lines, rows_of, same_row, texts_of
+from vaultwire.review.diff.rows import (
+    File,
+    Row,
+    blocks_of,
+    hunk_kind,
+    moved_lines,
+    notice,
+    notices_of,
+    rows_of,
+    same_row,
+    texts_of,
+)
 from vaultwire.review.diff.words import LineKind, Steps, compared, kinds_of, tokens_of
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import is_media, kind_of

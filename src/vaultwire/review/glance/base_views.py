@@ -5,7 +5,6 @@ All that is shown comes from the engine's own answers, so what it hides is in no
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from vaultwire.review.glance.rendering import base_address, file_address, is_all
 from vaultwire.vault.base_queries.running import BaseResult, BaseSource, ResultRow
 from vaultwire.vault.disk.paths import kind_of
 from vaultwire.vault.errors import INVALID_ARGUMENTS, TIMEOUT, TOO_LARGE, VaultError
-from vaultwire.vault.value_types import NoProgress, VaultPath
+from vaultwire.vault.value_types import Deadline, VaultPath
 from vaultwire.vault.vault import Vault
 
 # ---------------------------------------------------------------------- cells
@@ -172,20 +171,6 @@ class _Ordered(NamedTuple):
     counts: Mapping[int, int]
 
 
-class _Patience(NoProgress):
-    """Ends the work on one answer after some seconds."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._until = time.monotonic() + seconds
-
-    def check(self) -> None:
-        """Raise VaultError (TIMEOUT) once the time is over."""
-        if time.monotonic() >= self._until:
-            told = f"The filters and formulas of this view take more than {self._seconds:g} seconds. Make them simpler."
-            raise VaultError(TIMEOUT, told)
-
-
 class BaseViews:
     """Answers what a page asks of the bases of one vault. Safe to use from several threads."""
 
@@ -243,7 +228,8 @@ class BaseViews:
             "problem": "",
         }
         try:
-            patience = _Patience(self._seconds)
+            why = f"The filters and formulas of this view take more than {self._seconds:g} seconds. Make them simpler."
+            patience = Deadline(self._seconds, VaultError(TIMEOUT, why))
             result = self._vault.bases.query(asked.source, asked.view, this=asked.this, progress=patience)
             return answer | self._shown(asked, wanted, result, patience)
         except VaultError as error:
@@ -292,7 +278,7 @@ class BaseViews:
 
     # ------------------------------------------------------------------
 
-    def _shown(self, asked: Asked, wanted: Wanted, result: BaseResult, patience: _Patience) -> dict[str, Any]:
+    def _shown(self, asked: Asked, wanted: Wanted, result: BaseResult, patience: Deadline) -> dict[str, Any]:
         asked = asked._replace(path=result.path or asked.path)
         cells = BaseCells(self._vault.name, self._vault.bases.host())
         ordered = self._ordered(result, wanted, patience)
@@ -323,7 +309,7 @@ class BaseViews:
         }
 
     def _page(
-        self, result: BaseResult, places: Sequence[int], cells: BaseCells, patience: _Patience
+        self, result: BaseResult, places: Sequence[int], cells: BaseCells, patience: Deadline
     ) -> list[dict[str, Any]]:
         """Return the first rows of these, as many as fit into an answer."""
         left = _MOST_ANSWER
@@ -351,7 +337,7 @@ class BaseViews:
             "image": cells.picture(row.image, row.path),
         }
 
-    def _ordered(self, result: BaseResult, wanted: Wanted, patience: _Patience) -> _Ordered:
+    def _ordered(self, result: BaseResult, wanted: Wanted, patience: Deadline) -> _Ordered:
         """Return the places of the rows that the person wants. The last answer is kept, for the next page of it."""
         if len(wanted.text) > _MOST_TYPED:
             raise VaultError(INVALID_ARGUMENTS, f"A filter has at most {_MOST_TYPED:,} characters.")
@@ -397,7 +383,7 @@ def _name(asked: Asked, path: str) -> str:
     return name[: -len(".base")] if name.lower().endswith(".base") else name
 
 
-def _order(result: BaseResult, sort: str, text: str, patience: _Patience) -> _Ordered:
+def _order(result: BaseResult, sort: str, text: str, patience: Deadline) -> _Ordered:
     """Return the places of rows with the text in a cell, in the order of a column. Groups stay together."""
     names = [column.id for column in result.columns]
     named = sort.removeprefix("-")
@@ -425,7 +411,7 @@ def _order(result: BaseResult, sort: str, text: str, patience: _Patience) -> _Or
     return _Ordered([place for _, place in both], Counter(group for group, _ in both))
 
 
-def _rows(result: BaseResult, patience: _Patience) -> Iterator[ResultRow]:
+def _rows(result: BaseResult, patience: Deadline) -> Iterator[ResultRow]:
     for place in range(len(result.rows)):
         patience.check()
         yield result.rows[place]

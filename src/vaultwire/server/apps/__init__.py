@@ -60,17 +60,6 @@ def view_of(description: Mapping[str, Any]) -> str | None:
     return known
 
 
-def listed_meta(description: Mapping[str, Any]) -> JsonObject:
-    """Return what a tool's entry in ``tools/list`` has besides for a client with views."""
-    view = view_of(description)
-    return {} if view is None else {"_meta": {"ui": {"resourceUri": _PREFIX + view}}}
-
-
-def view_in(uri: object) -> str | None:
-    """Return the name of the view that a URI means, None if it means none."""
-    return next((view for view in VIEWS if uri == _PREFIX + view), None)
-
-
 _PAGE_TTL_MS = 3_600_000  # a page changes only with the program
 
 
@@ -91,7 +80,8 @@ class Views:
 
     def listed(self, tools: Sequence[JsonObject], descriptions: Sequence[Mapping[str, Any]]) -> list[JsonObject]:
         """Return the entries of ``tools/list`` with the views of the tools."""
-        return [tool | listed_meta(description) for tool, description in zip(tools, descriptions, strict=True)]
+        shown = zip(tools, map(view_of, descriptions), strict=True)
+        return [tool | ({"_meta": {"ui": {"resourceUri": _PREFIX + view}}} if view else {}) for tool, view in shown]
 
     def shown_by(
         self, description: Mapping[str, Any], vault: str, arguments: Mapping[str, Any], request: Request
@@ -119,15 +109,18 @@ class Views:
 
         A page holds no note. It is there for who may read notes, as every resource is.
         """
-        view = view_in(request.params.get("uri")) if request.method == "resources/read" else None
-        if view is None:
+        uri = request.params.get("uri")
+        view = next((view for view in VIEWS if uri == _PREFIX + view), None)
+        if request.method != "resources/read" or view is None:
             return None
         if not self._may(READING, request):
             refused = f"The policy of this server does not allow {READING}, so it does not allow resources/read here."
             raise VaultError(POLICY_DENIED, refused)
         from vaultwire.server.features import caching  # noqa: PLC0415
 
-        contents = contents_of(view, request.params["uri"])
+        # A page may ask no address at all, so it names no domain.
+        ui = {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": True}
+        contents = {"uri": uri, "mimeType": MIME_TYPE, "text": page_of(view), "_meta": {"ui": ui}}
         return {"contents": [contents], **caching(request.revision, _PAGE_TTL_MS)}
 
 
@@ -143,12 +136,6 @@ _STYLES = {
 }
 # Scripts that set a global name, which is why they are no modules.
 _SCRIPTS = {GRAPH: (_DESK + "vendor/graphology-0.26.0.js", _DESK + "vendor/sigma-3.0.3.js")}
-
-
-def contents_of(view: str, uri: str) -> JsonObject:
-    """Return the content of a view's resource. Its page may ask no address at all, so it names no domain."""
-    ui = {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": True}
-    return {"uri": uri, "mimeType": MIME_TYPE, "text": page_of(view), "_meta": {"ui": ui}}
 
 
 @functools.cache

@@ -477,7 +477,6 @@ def _properties(vault: Vault, note: VaultPath, progress: Progress) -> list[tuple
 
 
 def _property(vault: Vault, note: VaultPath, name: str, progress: Progress) -> Outcome[NoteProperty]:
-    """Return the property as the file has it now."""
     values = value_texts(dict(_properties(vault, note, progress)).get(name))
     shown = ", ".join(values) or "(empty or not there)"
     return Outcome([f"{name} of {note}: {shown}"], NoteProperty(path=note, name=name, values=values))
@@ -692,7 +691,6 @@ def obsidian_set_task(
 
 
 def _tasks(vault: Vault, note: VaultPath | None, progress: Progress) -> list[TaskFound]:
-    """Return the tasks of a note or of all, in path and line order."""
     found = vault.overview.tasks(TaskFilter(), note or "", "", progress).all(progress)
     ordered = sorted(found, key=lambda task: (sort_key(task.path), task.line))
     return [TaskFound(path=each.path, line=each.line, status=each.mark, text=each.text.strip()) for each in ordered]

@@ -12,13 +12,11 @@ from typing import NamedTuple, overload
 from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, NotABaseError, View, normal_id, read_base
 from vaultwire.bases.base_blocks import base_blocks, no_block
 from vaultwire.bases.base_edits import NewNoteInView, new_note_in
-from vaultwire.bases.comparing import is_truthy
 from vaultwire.bases.parser import to_text
-from vaultwire.bases.row import FileFacts, LinkFact, Query, Row
-from vaultwire.bases.values import Date, ErrorValue, TooMuchMemoryError, Value, parse_date, size_of, text_of, to_ms
-from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.bases.row import Row
+from vaultwire.bases.values import ErrorValue, TooMuchMemoryError, Value, size_of, text_of
 from vaultwire.vault.base_queries.host import HostWithNote, NoteToBe, VaultHost
-from vaultwire.vault.base_queries.narrowing import asks_for_creation, depends_on_time
+from vaultwire.vault.base_queries.narrowing import asks_for_creation, depends_on_time, lasting_formulas
 from vaultwire.vault.base_queries.running import (
     BaseBlock,
     BaseResult,
@@ -41,8 +39,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import BASE_SUFFIX, is_base
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.index.index import Index
-from vaultwire.vault.index.rows import Changed, NameEndsWith, Rows
-from vaultwire.vault.links.link_resolver import link_name, link_names_to, linkpath_of
+from vaultwire.vault.index.rows import NameEndsWith, Rows
 from vaultwire.vault.links.note_lookup import locate, locate_file, subpath_of
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
@@ -268,95 +265,6 @@ def _image_of(view: View) -> list[Column]:
     return [Column(normal_id(written), written)] if isinstance(written, str) and written.strip() else []
 
 
-# What push-down asks of a query: the values of a property in the vault, and whether an expression holds for one of them.
-
-
-class OneProperty:
-    """Answers the narrowing of one query (``narrowing.Judge``)."""
-
-    def __init__(self, query: ViewQuery, rows: Rows, progress: Progress) -> None:
-        self._query = query
-        self._rows = rows
-        self._progress = progress
-
-    def values(self, name: str, most: int) -> Mapping[str, PropertyValue] | None:
-        """See ``Judge``."""
-        return self._rows.values(name, most, self._progress)
-
-    def passes(self, expression: Expression, name: str, value: PropertyValue, *, is_there: bool) -> bool | None:
-        """See ``Judge``."""
-        shared = self._query.shared
-        host = _OneNote({name: value} if is_there else {}, self._query.host)
-        given = value_of(expression, Row(Query(host, shared.now, shared.formulas, compiled=shared.compiled), ""))
-        return None if isinstance(given, ErrorValue) else is_truthy(given)
-
-    def moment(self, expression: Expression) -> int | None:
-        """See ``Judge``."""
-        shared = self._query.shared
-        row = Row(Query(_OneNote({}, self._query.host), shared.now, shared.formulas, compiled=shared.compiled), "")
-        value = value_of(expression, row)
-        date = parse_date(value, shared.zone) if isinstance(value, str) else value
-        return int(to_ms(date)) if isinstance(date, Date) else None
-
-    def changed_between(self, start_ns: int, end_ns: int) -> bool:
-        """See ``Judge``."""
-        return bool(self._rows.find(Changed(start_ns, end_ns), self._progress))
-
-    def names_of_link(self, linktext: str) -> tuple[str, ...] | None:
-        """See ``Judge``."""
-        path = linkpath_of(linktext).strip()
-        # Where a relative link leads depends on the folder.
-        if not path or path.startswith(".") or "[[" in linktext or "|" in linktext:
-            return None
-        names = {link_name(VaultPath(""), path), *link_names_to(VaultPath(path))}
-        found = self._query.host.resolve(path, self._query.this)
-        if found is not None:
-            names.update(link_names_to(VaultPath(found)))
-            # A link to the file by its own text may be an empty one: ``[[#Heading]]``.
-            names.add("")
-        return tuple(sorted(names))
-
-    def this_path(self) -> str:
-        """See ``Judge``."""
-        return self._query.this
-
-    def formula(self, name: str) -> Expression | None:
-        """See ``Judge``."""
-        return self._query.base.formulas.get(name)
-
-
-class _OneNote:
-    """A vault with one file that has one property, or none: a ``Host``."""
-
-    def __init__(self, properties: Mapping[str, PropertyValue], of: VaultHost) -> None:
-        self._properties = properties
-        self.property_type = of.property_type
-
-    def resolve(self, linktext: str, source: str) -> str | None:  # noqa: ARG002 - there are no other files
-        """See ``Host``."""
-        return None
-
-    def facts(self, path: str) -> FileFacts | None:  # noqa: ARG002
-        """See ``Host``."""
-        return FileFacts(0, 0, 0)
-
-    def properties(self, path: str) -> Mapping[str, PropertyValue]:  # noqa: ARG002
-        """See ``Host``."""
-        return self._properties
-
-    def tags(self, path: str) -> Sequence[str]:  # noqa: ARG002
-        """See ``Host``."""
-        return ()
-
-    def links(self, path: str) -> Sequence[LinkFact]:  # noqa: ARG002
-        """See ``Host``."""
-        return ()
-
-    def backlinks(self, path: str) -> Sequence[str]:  # noqa: ARG002
-        """See ``Host``."""
-        return ()
-
-
 _ONLY_VIEW = View("Table")
 """What a base without views shows."""
 
@@ -400,6 +308,18 @@ def _offset(at: datetime) -> timedelta:
 def in_zone(now: datetime) -> datetime:
     """Return the time with a zone that knows the offset of every date; a local time has none."""
     return now if now.tzinfo else now.replace(tzinfo=_LocalZone(time.tzname))
+
+
+class _Shared(NamedTuple):
+    """What the views of a base share while nothing in the vault changes: what its text says, and values of its formulas."""
+
+    base: Base
+    formulas: Mapping[str, dict[str, Value]]
+
+    @classmethod
+    def of(cls, place: Place) -> _Shared:
+        base = _read(place)
+        return cls(base, {name: {} for name in lasting_formulas(base)})
 
 
 class Bases:
@@ -461,12 +381,15 @@ class Bases:
         types = self._settings.get().property_types
         rows = self._index.rows(progress)
         version = rows.version(progress)
-        question = (place.text, place.path, name, around, tuple(types.items()))
+        now = in_zone(self._now())
+        of_base = (place.text, place.path, around, tuple(types.items()), now.tzinfo)
+        question = (name, *of_base)
         known = self._remembered.get(question, version)
         if known is not None:
             return known
-        query = self._query(rows, _read(place), name, around, progress)
-        result = self._run(query, rows, place.path, progress)
+        shared = self._remembered.shared(of_base, version, lambda: _Shared.of(place))
+        query = self._query(rows, shared.base, name, around, now, progress, shared.formulas)
+        result = self._run(query, place.path, progress)
         if not depends_on_time(query.base, query.view):
             self._remembered.keep(question, version, result)
         return result
@@ -488,7 +411,7 @@ class Bases:
         around = self._this(place, this, progress)
         path = locate_file(self._files, self._index, note, progress)
         rows = self._index.rows(progress)
-        query = self._query(rows, _read(place), view or place.view, around, progress)
+        query = self._query(rows, _read(place), view or place.view, around, in_zone(self._now()), progress)
         files = rows.at([path], progress)
         if not files:
             return Explanation(path, query.view, False, [], [], [_IS_EXCLUDED])
@@ -511,15 +434,23 @@ class Bases:
         host = HostWithNote(self._index, rows, self._files, types, progress, note)
         return explain(ViewQuery(rows, host, base, view_asked, this=place.path, now=now), path).dropped_by
 
-    def _query(self, rows: Rows, base: Base, view: str, this: str, progress: Progress) -> ViewQuery:
+    def _query(
+        self,
+        rows: Rows,
+        base: Base,
+        view: str,
+        this: str,
+        now: datetime,
+        progress: Progress,
+        known: Mapping[str, dict[str, Value]] | None = None,
+    ) -> ViewQuery:
         shown = find_view(base, view)
         host = self._host(rows, progress, reads_creation=asks_for_creation(base, shown))
-        return ViewQuery(rows, host, base, shown, this=this, now=in_zone(self._now()))
+        return ViewQuery(rows, host, base, shown, this=this, now=now, known=known)
 
-    def _run(self, query: ViewQuery, rows: Rows, path: str, progress: Progress) -> BaseResult:
-        judge = OneProperty(query, rows, progress) if self._by_index else None
+    def _run(self, query: ViewQuery, path: str, progress: Progress) -> BaseResult:
         try:
-            outcome = query.outcome(judge, progress)
+            outcome = query.outcome(progress, by_index=self._by_index)
         except TooMuchMemoryError as error:
             hint = "Filter more files away, or shorten the values."
             raise VaultError(TOO_LARGE, f"{error}. {hint}") from None

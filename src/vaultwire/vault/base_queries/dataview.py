@@ -137,7 +137,9 @@ class DataviewQueries:
                 INVALID_ARGUMENTS, f"The query cannot be read. {problem}", argument="query", line=problem.line
             ) from None
         around = locate(self._files, self._index, this, progress) if this.strip() else VaultPath("")
-        rows = self._index.rows(progress)
+        rows = self._index.rows(
+            progress, has_inline_fields=False
+        )  # they are read with the text, typed as Dataview does
         host = NotesHost(self._index, rows, self._files, progress, self._known, names_in(query))
         now = in_zone(self._now())
         zone = now.tzinfo

@@ -21,6 +21,7 @@ from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.link_graph import LinkGraph
 from vaultwire.vault.index.rows import ResolveLink, RowFile, Rows, StoredLink
 from vaultwire.vault.links.link_resolver import link_name, link_names_to, linkpath_of
+from vaultwire.vault.search.note_parts import with_inline_fields
 from vaultwire.vault.value_types import Progress, VaultPath
 
 _Fact = TypeVar("_Fact")
@@ -291,6 +292,9 @@ class HostWithNote(VaultHost):
         self._note = note
         self._names = link_names_to(note.path)
         self._parsed = parse_note(note.text)
+        self._properties_to_be = self._parsed.frontmatter
+        if files.has_inline_fields:
+            self._properties_to_be = with_inline_fields(self._properties_to_be, note.text)
 
     def resolve(self, linktext: str, source: str) -> str | None:
         """See ``Host``."""
@@ -308,7 +312,7 @@ class HostWithNote(VaultHost):
 
     def properties(self, path: str) -> Mapping[str, PropertyValue]:
         """See ``Host``."""
-        return _AnyCase(self._parsed.frontmatter.values) if path == self._note.path else super().properties(path)
+        return _AnyCase(self._properties_to_be.values) if path == self._note.path else super().properties(path)
 
     def tags(self, path: str) -> Sequence[str]:
         """See ``Host``."""

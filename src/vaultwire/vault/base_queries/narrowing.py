@@ -7,10 +7,12 @@ that the property has in the vault, by the language itself: so it cannot mean an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, View
+from vaultwire.bases.comparing import is_truthy
+from vaultwire.bases.evaluation import evaluate
 from vaultwire.bases.parser import (
     ITEM_NAMES,
     Binary,
@@ -25,9 +27,13 @@ from vaultwire.bases.parser import (
     field_of,
     property_of,
 )
+from vaultwire.bases.row import FileFacts, LinkFact, Query, Row
+from vaultwire.bases.values import Date, ErrorValue, Value, parse_date, to_ms
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.index import rows
-from vaultwire.vault.index.rows import AnyOf, Every, Not
+from vaultwire.vault.index.rows import AnyOf, Every, Not, Rows
+from vaultwire.vault.links.link_resolver import link_name, link_names_to, linkpath_of
+from vaultwire.vault.value_types import Progress, VaultPath
 
 # What the expressions of a query use: the time, chance, the times of creation. Decided by their trees, before they run.
 
@@ -40,6 +46,26 @@ def depends_on_time(base: Base, view: View) -> bool:
     return any(
         isinstance(node, Call) and node.function.name in TIME_AND_CHANCE for node in _nodes(_expressions(base, view))
     )
+
+
+def lasting_formulas(base: Base) -> list[str]:
+    """Return the formulas that give the same for a file as long as nothing in the vault changes."""
+    needs: dict[str, set[str]] = {}
+    for name, expression in base.formulas.items():
+        nodes = [*_nodes(iter((expression,)))]
+        called = [field[1] for node in nodes if (field := field_of(node)) is not None and field[0] == "formula"]
+        is_passing = any(
+            _may_be_creation(node) or (isinstance(node, Call) and node.function.name in TIME_AND_CHANCE)
+            for node in nodes
+        )
+        # Alone the name stands for all formulas.
+        is_all = sum(isinstance(node, Name) and node.name == "formula" for node in nodes) > len(called)
+        if not is_passing and not is_all and not isinstance(expression, Broken):
+            needs[name] = {*called}
+    while lost := [name for name, called in needs.items() if not called <= needs.keys()]:
+        for name in lost:
+            del needs[name]
+    return [*needs]
 
 
 def asks_for_creation(base: Base, view: View) -> bool:
@@ -129,39 +155,14 @@ class Plan(NamedTuple):
     rest: Filter | None
 
 
-class Judge(Protocol):
-    """What the narrowing of a filter asks of the query that it is part of."""
-
-    def values(self, name: str, most: int) -> Mapping[str, PropertyValue] | None:
-        """Return the stored values of a property; None if there are more than ``most``."""
-
-    def passes(self, expression: Expression, name: str, value: PropertyValue, *, is_there: bool) -> bool | None:
-        """Tell whether an expression holds for a file whose only property is this one; None if it fails for it."""
-
-    def names_of_link(self, linktext: str) -> tuple[str, ...] | None:
-        """Return the names that links ask for that ``hasLink`` would find; None if that depends on the file."""
-
-    def moment(self, expression: Expression) -> int | None:
-        """Return the milliseconds since 1970 of a date that depends on no file; None if the expression gives none."""
-
-    def changed_between(self, start_ns: int, end_ns: int) -> bool:
-        """Tell whether a file was last changed in this time, its end left out."""
-
-    def this_path(self) -> str:
-        """Return the path of ``this``; "" if there is none."""
-
-    def formula(self, name: str) -> Expression | None:
-        """Return a formula of the base."""
-
-
 _UNKNOWN = Narrowed(_ALL, is_exact=False)
 
 
-def narrowed(condition: Filter | None, judge: Judge) -> Plan:
-    """Return what the index is asked for a filter, and what is left of it."""
+def narrowed(condition: Filter | None, query: Query, rows: Rows, progress: Progress) -> Plan:
+    """Return what the index is asked for a filter of the query, and what is left of it."""
     if condition is None:
         return Plan(_ALL, None)
-    narrowing = _Narrowing(judge)
+    narrowing = _Narrowing(query, rows, progress)
     parts = [(part, narrowing.of_filter(part)) for part in _parts(condition)]
     whole = _every([narrowed_part for _, narrowed_part in parts])
     if _count(whole.possible) > _MOST_CONDITIONS:
@@ -178,8 +179,10 @@ def _parts(condition: Filter) -> list[Filter]:
 
 
 class _Narrowing:
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
+    def __init__(self, query: Query, rows: Rows, progress: Progress) -> None:
+        self._query = query
+        self._rows = rows
+        self._progress = progress
 
     def of_filter(self, condition: Filter, depth: int = 0, *, holds: bool = True) -> Narrowed:
         """Return what the index can say of where a filter holds or, without ``holds``, of where it does not."""
@@ -218,6 +221,43 @@ class _Narrowing:
         # An error on the left is the result, whatever is on the right.
         return _any(parts, is_exact=parts[0].never_fails and all(part.is_exact for part in parts))
 
+    # ------------------------------------------------------------------ what the vault and the language say
+
+    def _values(self, name: str) -> Mapping[str, PropertyValue] | None:
+        """Return the stored values of a property; None if there are too many."""
+        return self._rows.values(name, _MOST_VALUES, self._progress)
+
+    def _of_note(self, node: Node, properties: Mapping[str, PropertyValue]) -> Value:
+        """Return what an expression gives for a file that has these properties, and nothing else."""
+        host = _OneNote(properties, self._query.host.property_type)
+        query = Query(host, self._query.now, self._query.formulas, compiled=self._query.compiled)
+        return evaluate(node, Row(query, ""))
+
+    def _passes(self, node: Node, properties: Mapping[str, PropertyValue]) -> bool | None:
+        """Tell whether an expression holds for a file with these properties; None if it fails for it."""
+        value = self._of_note(node, properties)
+        return None if isinstance(value, ErrorValue) else is_truthy(value)
+
+    def _moment(self, node: Node) -> int | None:
+        """Return the milliseconds since 1970 of a date that depends on no file; None if the expression gives none."""
+        value = self._of_note(node, {})
+        date = parse_date(value, self._query.zone) if isinstance(value, str) else value
+        return int(to_ms(date)) if isinstance(date, Date) else None
+
+    def _names_of_link(self, linktext: str) -> tuple[str, ...] | None:
+        """Return the names that links ask for that ``hasLink`` would find; None if that depends on the file."""
+        path = linkpath_of(linktext).strip()
+        # Where a relative link leads depends on the folder.
+        if not path or path.startswith(".") or "[[" in linktext or "|" in linktext:
+            return None
+        names = {link_name(VaultPath(""), path), *link_names_to(VaultPath(path))}
+        target = self._query.host.resolve(path, self._query.this)
+        if target is not None:
+            names.update(link_names_to(VaultPath(target)))
+            # A link to the file by its own text may be an empty one: ``[[#Heading]]``.
+            names.add("")
+        return tuple(sorted(names))
+
     # ------------------------------------------------------------------ one property
 
     def _of_one_property(self, node: Node, *, holds: bool) -> Narrowed | None:
@@ -225,15 +265,14 @@ class _Narrowing:
         if not self._depends_on(node, names, frozenset(), in_lambda=False) or len(names) != 1:
             return None
         (name,) = names.values()
-        stored = self._judge.values(name, _MOST_VALUES)
+        stored = self._values(name)
         if stored is None:
             return None
         # A file for which it fails is looked at again, so that its error is reported.
         passes = {
-            text: None if _is_relative(text) else self._judge.passes(node, name, value, is_there=True)
-            for text, value in stored.items()
+            text: None if _is_relative(text) else self._passes(node, {name: value}) for text, value in stored.items()
         }
-        or_none = self._judge.passes(node, name, None, is_there=False)
+        or_none = self._passes(node, {})
         possible = tuple(text for text, result in passes.items() if result is not (not holds))
         is_exact = None not in passes.values() and or_none is not None
         return Narrowed(rows.HasValue(name, possible, or_none is not (not holds)), is_exact)
@@ -246,7 +285,7 @@ class _Narrowing:
             return len(names) <= 1
         root, formula = field_of(node) or ("", "")
         if root == "formula":
-            expression = self._judge.formula(formula)
+            expression = self._query.formulas.get(formula)
             if expression is None or isinstance(expression, Broken) or formula in formulas:
                 return False
             return self._depends_on(expression, names, formulas | {formula}, in_lambda=False)
@@ -285,13 +324,13 @@ class _Narrowing:
         names: dict[str, str] = {}
         if not self._depends_on(node, names, frozenset(), in_lambda=False) or names:
             return None
-        moment = self._judge.moment(node)
+        moment = self._moment(node)
         if moment is None:
             return None
         # Both others are the opposite of one of these.
         edge = (moment + (operator in ("<=", ">"))) * _NS_A_MS
         start, end = edge - _ROUNDED_NS, edge + _ROUNDED_NS
-        is_exact = not self._judge.changed_between(start, end)
+        is_exact = not self._rows.find(rows.Changed(start, end), self._progress)
         is_before = operator in ("<", "<=")
         return Narrowed(rows.Changed(None, end) if is_before else rows.Changed(start, None), is_exact, never_fails=True)
 
@@ -305,13 +344,13 @@ class _Narrowing:
             return None
         for of, asked in sides:
             text = self._link_text(asked)
-            names = self._judge.names_of_link(text) if text else None
+            names = self._names_of_link(text) if text else None
             if names is None:
                 continue
             if _is_field(of, "links"):
                 return Narrowed(rows.AsksFor(names), is_exact=False)
             name = property_of(of)
-            stored = None if name is None else self._judge.values(name, _MOST_VALUES)
+            stored = None if name is None else self._values(name)
             if name is None or stored is None:
                 continue
             # A value that is no link may say the same text.
@@ -325,7 +364,7 @@ class _Narrowing:
     def _link_text(self, node: Node) -> str:
         """Return the text of ``link("A")`` or ``file("A")``, or the path of ``this``; "" for anything else."""
         if _is_this(node):
-            return self._judge.this_path()
+            return self._query.this
         if isinstance(node, Call) and isinstance(node.function, Name) and node.function.name in ("link", "file"):
             inner = _texts(node.arguments[:1])
             return inner[0] if inner else ""
@@ -348,7 +387,7 @@ class _Narrowing:
         """Return ``this.file.folder`` and the like."""
         if not isinstance(node, Member) or not _is_this_file(node.of):
             return None
-        path = self._judge.this_path()
+        path = self._query.this
         return {"path": path, "folder": path.rpartition("/")[0] or "/"}.get(node.name) if path else None
 
     def has_tag(self, arguments: tuple[Node, ...]) -> Narrowed | None:
@@ -380,7 +419,7 @@ class _Narrowing:
             return None
         texts = _texts(arguments)
         text = texts[0] if texts else self._link_text(arguments[0])
-        names = self._judge.names_of_link(text) if text else None
+        names = self._names_of_link(text) if text else None
         return None if names is None else Narrowed(rows.AsksFor(names), is_exact=False)
 
 
@@ -390,6 +429,32 @@ _OF_FUNCTION: Mapping[str, Callable[[_Narrowing, tuple[Node, ...]], Narrowed | N
     "hasProperty": _Narrowing.has_property,
     "hasLink": _Narrowing.has_link,
 }
+
+
+class _OneNote:
+    """A vault with one file that has these properties and nothing else (``bases.row.Host``)."""
+
+    def __init__(self, properties: Mapping[str, PropertyValue], property_type: Callable[[str], str]) -> None:
+        self._properties = properties
+        self.property_type = property_type
+
+    def resolve(self, linktext: str, source: str) -> None:  # noqa: ARG002 - there are no other files
+        return None
+
+    def facts(self, path: str) -> FileFacts:  # noqa: ARG002
+        return FileFacts(0, 0, 0)
+
+    def properties(self, path: str) -> Mapping[str, PropertyValue]:  # noqa: ARG002
+        return self._properties
+
+    def tags(self, path: str) -> Sequence[str]:  # noqa: ARG002
+        return ()
+
+    def links(self, path: str) -> Sequence[LinkFact]:  # noqa: ARG002
+        return ()
+
+    def backlinks(self, path: str) -> Sequence[str]:  # noqa: ARG002
+        return ()
 
 
 # ---------------------------------------------------------------------- conditions

@@ -28,7 +28,7 @@ from vaultwire.bases.parser import Call, Index, Literal, Member, Name, Node, chi
 from vaultwire.bases.row import Query, Row
 from vaultwire.bases.values import ErrorValue, Value, no_function, size_of, text_of
 from vaultwire.vault.base_queries.host import VaultHost
-from vaultwire.vault.base_queries.narrowing import Judge, conditions, narrowed, property_ids
+from vaultwire.vault.base_queries.narrowing import conditions, narrowed, property_ids
 from vaultwire.vault.index.rows import Every, RowFile, Rows
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 
@@ -303,14 +303,25 @@ class FailedFilter(NamedTuple):
 class ViewQuery:
     """One view of a base, with all that its expressions are evaluated with. For one thread at a time."""
 
-    def __init__(self, rows: Rows, host: VaultHost, base: Base, view: View, *, this: str, now: datetime) -> None:
-        """``this``: the path of the file around the base; "" for none. ``now`` has a time zone."""
+    def __init__(
+        self,
+        rows: Rows,
+        host: VaultHost,
+        base: Base,
+        view: View,
+        *,
+        this: str,
+        now: datetime,
+        known: Mapping[str, dict[str, Value]] | None = None,
+    ) -> None:
+        """``this``: the path of the file around the base; "" for none. ``now`` has a time zone. ``known``: see ``Query``."""
         self.base = base
         self.view = view
         self.this = this
         self.host = host
         self._rows = rows
-        self.shared = Query(host, now, base.formulas, this)
+        self.shared = Query(host, now, base.formulas, this, known=known or {})
+        self._known = {f"formula.{name}": values for name, values in self.shared.known.items()}
         self.failures = Failures(base, view)
 
     def row(self, path: str) -> Row:
@@ -343,9 +354,9 @@ class ViewQuery:
         ids = self.view.order or (_FIRST_COLUMN,)
         return [Column(each, self.base.display_names.get(each) or display_name(each)) for each in ids]
 
-    def outcome(self, judge: Judge | None, progress: Progress) -> Outcome:
-        """Run the query. ``judge``: for what the index can answer of the filters; None to look at every file."""
-        files = self._ordered(self._filtered(judge, progress), progress)
+    def outcome(self, progress: Progress, *, by_index: bool = True) -> Outcome:
+        """Run the query. ``by_index``: the index answers what it can of the filters; else all files are looked at."""
+        files = self._ordered(self._filtered(progress, by_index=by_index), progress)
         total = len(files)
         members = self._grouped(files, progress)
         places = [place for place, each in enumerate(members) for _ in each.files]
@@ -385,11 +396,11 @@ class ViewQuery:
 
     # ------------------------------------------------------------------
 
-    def _filtered(self, judge: Judge | None, progress: Progress) -> list[RowFile]:
-        condition = self.filter
-        plan = None if judge is None else narrowed(condition, judge)
-        candidates = self._rows.find(Every(()) if plan is None else plan.possible, progress)
-        rest = condition if plan is None else plan.rest
+    def _filtered(self, progress: Progress, *, by_index: bool) -> list[RowFile]:
+        possible, rest = (
+            narrowed(self.filter, self.shared, self._rows, progress) if by_index else (Every(()), self.filter)
+        )
+        candidates = self._rows.find(possible, progress)
         self.host.list_files(candidates)
         if rest is None:
             return candidates
@@ -472,6 +483,9 @@ class ViewQuery:
 
     def _value(self, compiled: Compiled, path: str, of: str, property_id: str) -> Value:
         """Return the value of a property for a file. An error is named among the failures: no cell may show it."""
+        known = self._known.get(property_id)
+        if known is not None and path in known:
+            return known[path]
         value = run(compiled, self.row(path))
         if isinstance(value, ErrorValue):
             self.failures.add(of, property_id, value.message, path)

@@ -230,7 +230,7 @@ class Changes:
         """
         self._files = files
         self._index = index
-        self._recovers = recovers
+        self.recovers = recovers
         key = hashlib.blake2b(os.fsencode(files.root), digest_size=12).hexdigest()
         self._folder = os.path.join(home, f"journal-{key}")
         self.store = RecordStore(self._folder, files.root, self._take_over_old)
@@ -267,7 +267,7 @@ class Changes:
 
     def recover(self) -> None:
         """Finish or roll back what a killed process left open, if there can be such and this run may. For the start."""
-        if self._recovers and os.path.isdir(self._folder):
+        if self.recovers and os.path.isdir(self._folder):
             try:
                 with self.locked():
                     pass

@@ -188,8 +188,8 @@ class Pending(NamedTuple):
 
     @property
     def proposal(self) -> int:
-        """The last of them."""
-        return self.proposals[-1]
+        """The last of them; 0 where a write is only kept back (``holding.delayed_writes``)."""
+        return self.proposals[-1] if self.proposals else 0
 
 
 NOTHING_PENDING: Mapping[VaultPath, Pending] = {}
@@ -207,11 +207,13 @@ class Files:
 
     ``vault.visibility`` has a subclass for runs that may not see all files: ``hides_some`` says so; ``stamp`` is a text that
     is equal for equal rules; ``hides_private_notes`` says whether the text of a note can make it private.
+    ``has_inline_fields``: what reads the properties of notes takes the inline fields of their texts for such, too.
     """
 
     hides_some = False
     stamp = ""
     hides_private_notes = False
+    has_inline_fields = False
 
     def __init__(self, root: str, max_bytes: int) -> None:
         self._root = VaultRoot(root)
@@ -257,7 +259,7 @@ class Files:
     def how_taken(self, path: VaultPath) -> str:
         """Return why a path is not free, as the end of a sentence."""
         held = self.pending.get(path)
-        return "exists already" if held is None else f"waits as proposal {held.proposal}"
+        return "exists already" if held is None or not held.proposals else f"waits as proposal {held.proposal}"
 
     # ------------------------------------------------------------------ looking
 

@@ -162,22 +162,20 @@ class Revising:
 
         Raises VaultError: INVALID_ARGUMENTS for a field that a note does not have, or has several times.
         """
-        from vaultwire.dataview.fields import FieldError, remove_field, set_field  # noqa: PLC0415 - few edits need it
+        from vaultwire.dataview.fields import FieldError, edited_fields, remove_field, set_field  # noqa: PLC0415 - few edits need it
 
         def change(path: VaultPath, text: str) -> str:
-            plain = to_plain(text)
-            if plain != text and plain.replace("\n", "\r\n") != text:
-                message = f"{path} mixes line ends of Windows and of other systems: edit the inline field as text."
-                raise VaultError(INVALID_ARGUMENTS, message, path=path)
-            try:
-                after = plain
+            def edit(plain: str) -> str:
                 for each in given:
-                    after = set_field(after, each.name, _field_text(each.value))
+                    plain = set_field(plain, each.name, _field_text(each.value))
                 for name in removed:
-                    after = remove_field(after, name)
+                    plain = remove_field(plain, name)
+                return plain
+
+            try:
+                return edited_fields(text, edit)
             except FieldError as error:
                 raise VaultError(INVALID_ARGUMENTS, f"{path} {error}.", path=path) from None
-            return after if plain == text else after.replace("\n", "\r\n")
 
         return self._revise(names, change, if_match, progress, dry_run=dry_run)
 

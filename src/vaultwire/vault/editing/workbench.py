@@ -31,9 +31,11 @@ from vaultwire.vault.errors import (
     NOT_READ,
     POLICY_DENIED,
     STALE_EDIT,
+    TOO_MANY_WAITING,
     VaultError,
 )
 from vaultwire.vault.guides import NAMES, find_guide, quoted_head
+from vaultwire.vault.holding.delayed_writes import TEXT_TOOLS, DelayedWrites
 from vaultwire.vault.holding.holding import Holding
 from vaultwire.vault.holding.review_mode import (
     Held,
@@ -239,12 +241,18 @@ _MOST_CHANGES = 100
 # How many notes an error names; a rename may edit thousands.
 _MAX_NAMED = 20
 
+_KEPT_BACK = (
+    "It is kept in the journal and written to the file with your next edits of this note, as one change, {:g} s after the last "
+    "of them. You read it as it will be."
+)
+
 OTHER_LINKS = "links in it use that name for another note and would lead to the new one"
 """Why a file is edited when a new note is made. See ``Asked``."""
 
 
 class Done(NamedTuple):
-    """A finished plan. ``change`` is the change that was made: None for a dry run, with the id 0 if there was nothing to do.
+    """A finished plan. ``change`` is the change that was made: None for a dry run, with the id 0 if there was nothing to do, or
+    if it is kept back (``holding.delayed_writes``).
 
     ``steps`` are those that change something, ``notices`` what the caller should know. ``unread`` is how many files more a
     dry run would change.
@@ -364,11 +372,13 @@ class Workbench:
         self.now = now
         self.max_attachment_bytes = max_attachment_bytes
         self.holding = Holding(changes, files)
+        self.delayed = DelayedWrites(changes, self.holding)
         self.base_results: RememberedResults[Any] = RememberedResults()
         self.inline_fields = RememberedFacts()  # of the texts of notes, for queries of Dataview
         self.sketches: dict[VaultPath, tuple[NoteStat, array[int]]] = {}  # of the texts of notes (``insights.similar``)
         self.caller = Caller()
         self._read_first = read_first
+        self._own: OwnProposals | None = None
         self.review: ReviewRules | None = None  # which changes the person wants to see first
         self.meaning: ByMeaning | None = None  # None where the person has named no model
         self.attachment_texts: AttachmentTexts | None = None  # where the text of attachments is searched
@@ -381,14 +391,25 @@ class Workbench:
         bench = copy(self)
         bench.caller = caller
         bench.tool, bench.also = tool, also
-        if self.review is not None and self.review.can_hold and not caller.is_person:
-            bench.files = self.files.with_pending(OwnProposals(caller, self.holding, self.files))
+        if self.sees_own_writes and not caller.is_person:
+            if tool not in TEXT_TOOLS:
+                self.delayed.write_own(caller)
+            bench._own = OwnProposals(caller, self.holding, self.files)  # noqa: SLF001 - of a copy
+            bench.files = self.files.with_pending(bench._own)  # noqa: SLF001
         return bench
+
+    @property
+    def sees_own_writes(self) -> bool:
+        """Whether a session may have written what is not on the disk yet, which it sees all the same."""
+        return self.delayed.is_on or (self.review is not None and self.review.can_hold)
 
     @contextmanager
     def locked(self, progress: Progress, *, dry_run: bool = False) -> Iterator[PlanContext]:
         """Hold the vault's lock, and yield what a plan is made from. See ``Changes.locked``, ``PlanContext``."""
         with self.changes.locked(progress):
+            self.delayed.write_out(but_of=self.caller if self.tool in TEXT_TOOLS else None)
+            if self._own is not None:
+                self._own.forget()
             yield PlanContext(self.files, self.index, self.settings.get(), progress, dry_run=dry_run)
 
     def finish(
@@ -410,14 +431,25 @@ class Workbench:
         # What edits more notes writes no text of a caller's.
         notices = [*notices, *(broken_by(needed, asked) if len(needed) <= MAX_UNASKED_NOTES else ())]
         self._check_read(needed, asked, dry_run=dry_run)
+        if not (asked.what or asked.undoes) and len(needed) <= MAX_UNASKED_NOTES:
+            notices += self._changed_since_read(needed)
         with asked.explaining(needed):
             change = self._change(needed, notices, progress, asked, dry_run=dry_run)
         if change is None:
             return Done(None, needed, notices)
         self._remember(needed, {file.path for file in change.files})  # a note under its second name is not written
-        also = [] if self.review is None else waiting_on(self.holding, needed)
+        also = waiting_on(self.holding, needed) if self.sees_own_writes else []
         guides = guides_for(self.files, self.caller, needed) if self.caller.may_read_notes else []
         return Done(change, needed, [*notices, *also, *guides])
+
+    def _changed_since_read(self, steps: list[Step]) -> list[str]:
+        """Return a notice for each edited file that is not as the caller has seen it last: it was read again, and edited so."""
+        edited = [step for step in steps if isinstance(step, Write) and step.old is not None and step.new is not None]
+        return [
+            f"{step.path!r} has changed since you read it. This was made on its text as it is now."
+            for step in edited
+            if step.old is not None and self.caller.etag_read(step.path) not in (None, step.old.digest.hex())
+        ]
 
     def _remember(self, steps: list[Step], written: Collection[str]) -> None:
         """Remember what the caller knows now: what it has written itself."""
@@ -445,6 +477,12 @@ class Workbench:
             return None
         expect_news(self.caller, self.holding)
         author = Author(self.caller.client, self.tool, self.caller.session)
+        if mode == "record" and question is None and not asked.undoes and self.tool in TEXT_TOOLS:
+            change = self._kept_back(steps, author)
+            if change is not None:
+                notices.append(_KEPT_BACK.format(self.delayed.quiet_seconds))
+                return change
+        self.delayed.write_out()  # what this builds on
         if mode == "ask" and asks_person(progress):
             question = question or confirmation_of(self.files, steps, self.tool)
         elif mode != "record":
@@ -456,11 +494,25 @@ class Workbench:
             progress.confirm(question)
         return self.changes.execute(steps, author, progress, asked.undoes)
 
+    def _kept_back(self, steps: list[Step], author: Author) -> Change | None:
+        """Keep an edit of one note back, if the policy says so; None if it is to be made now."""
+        step = steps[0] if self.delayed.may_keep(steps) else None
+        if not isinstance(step, Write):
+            return None
+        self.files.check_change(step.path)
+        try:
+            return self.delayed.keep(self.caller, author, step)
+        except VaultError as error:
+            if error.code != TOO_MANY_WAITING:
+                raise
+            return None
+
     def _mode(self, steps: list[Step]) -> Mode:
         """Return what the person's rules say of these steps."""
         if self.review is None or self.caller.is_person or not steps:
             return "record"
-        if any(self.files.pending_at(path) for step in steps for path in paths_of(step)):
+        below = [self.files.pending_at(path) for step in steps for path in paths_of(step)]
+        if any(held is not None and held.proposals for held in below):
             return "hold"  # it builds on what waits
         planned = PlannedChange(
             *self.caller.names,
@@ -547,7 +599,7 @@ class Workbench:
         if joined.clashes:
             places = len(joined.clashes)
             raise _not_merged(stale, f"your edit and the later one differ in {places} place{'s' * (places > 1)}")
-        self.caller.saw(path, etag, base)
+        self.caller.saw(path, etag_of(now), now)
         notice = f"{path!r} has changed since you read it. Your edit was merged with that change."
         if self.caller.may_read_notes:
             notice += f" Since it was read:\n{diff}"

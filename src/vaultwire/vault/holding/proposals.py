@@ -28,11 +28,13 @@ from vaultwire.vault.changes.record_rows import (
 from vaultwire.vault.changes.record_store import RecordStore, Transaction
 from vaultwire.vault.errors import TOO_MANY_WAITING, VaultError
 
-Kind: TypeAlias = Literal["write", "diff"]
+Kind: TypeAlias = Literal["write", "diff", "delayed"]
 State: TypeAlias = Literal["waiting", "accepted", "refused", "withdrawn"]
 
 # Steps of proposals that are kept in memory, about 1 KB each. Beyond, those of the oldest ones are read again when needed.
 _MOST_STEPS = 30_000
+# What is kept back (``delayed_writes``) waits for no person. The kind is the first field of the header.
+_DELAYED = """p.header LIKE '{"kind":"delayed"%'"""
 _DECIDED = ("accepted", "refused", "withdrawn")
 # A process may be killed after an accepted proposal was executed and before that is written here: the journal knows.
 _MADE = f"LEFT JOIN changes c ON c.proposal = p.id AND c.proposal > 0 AND c.state = '{DONE}'"
@@ -44,7 +46,8 @@ SELECT p.id, p.time_ns, p.client, p.state, p.decided_ns, p.header, p.sum, p.deci
 class Proposal(NamedTuple):
     """A change that waits for the person, or has waited.
 
-    ``kind``: "write" is a call that the policy holds, "diff" one that an editor shows. ``steps`` have the bytes it was made
+    ``kind``: "write" is a call that the policy holds, "diff" one that an editor shows, "delayed" a write that is kept back and
+    is no person's to decide (``delayed_writes``). ``steps`` have the bytes it was made
     from, and those it would write. ``label``: the asker's name for it. ``outside`` is the path of a file outside the vault,
     which only an editor can propose; such a proposal is made of one write to a path of that name. ``change`` is the change
     that it became, ``is_edited`` says that the person changed it first; of a diff, ``edited_text`` is what they made of it.
@@ -122,7 +125,13 @@ class ProposalStore:
         made = self._store.repaired(lambda: self._added(made, checks_room=not time_ns))
         return self.get(made.id) or made
 
-    def _added(self, made: Proposal, *, checks_room: bool) -> Proposal:
+    def replace(self, earlier: Proposal, kind: Kind, author: Author, steps: Sequence[Step]) -> Proposal:
+        """Add a proposal in the place of an earlier one, which is removed. It is as old as that, and takes its room."""
+        new = Proposal(0, earlier.time_ns, kind, author, author.tool, tuple(steps))
+        made = self._store.repaired(lambda: self._added(new, earlier.id, checks_room=False))
+        return self.get(made.id) or made
+
+    def _added(self, made: Proposal, replaces: int | None = None, *, checks_room: bool) -> Proposal:
         with self._store.writing() as transaction:
             if checks_room:
                 self._check_room(made.author.client, made.steps)
@@ -134,6 +143,8 @@ class ProposalStore:
             writer.write(transaction)
             fields = {name: getattr(made, name) for name in ("kind", "author", "label", "outside", "undoes")}
             add_proposal(transaction, (made.id, made.time_ns, made.author.client), fields, writer)
+            if replaces is not None:  # last, because its bytes may be those of the new one
+                _remove(transaction, replaces)
         return made
 
     def decide(
@@ -191,20 +202,33 @@ class ProposalStore:
         for number, size, decided_ns in transaction.execute(sql).fetchall():
             total += size
             if decided_ns < oldest or total > self._retention.total_bytes:
-                transaction.execute("DELETE FROM proposals WHERE id = ?", (number,))
-                remove_steps(transaction, [proposal_owner(number)])
+                _remove(transaction, number)
+
+    def remove(self, number: int) -> None:
+        """Remove what was kept back and is written."""
+
+        def write() -> None:
+            with self._store.writing() as transaction:
+                _remove(transaction, number)
+
+        self._store.repaired(write)
 
     # ------------------------------------------------------------------ reading
 
     def all(self) -> list[Proposal]:
         """Return the proposals, the oldest first. Steps that are known are not read again."""
         with self._lock:
-            return self._read("ORDER BY p.id")
+            return self._read(f"WHERE NOT {_DELAYED} ORDER BY p.id")
 
     def waiting(self) -> list[Proposal]:
         """Return the proposals that wait, the oldest first; reads no others."""
         with self._lock:
-            return self._read("WHERE p.state = 'waiting' AND c.id IS NULL ORDER BY p.id")
+            return self._read(f"WHERE p.state = 'waiting' AND c.id IS NULL AND NOT {_DELAYED} ORDER BY p.id")
+
+    def delayed(self) -> list[Proposal]:
+        """Return what is kept back, the oldest first; "accepted" is one that a killed process has written."""
+        with self._lock:
+            return self._read(f"WHERE {_DELAYED} ORDER BY p.id")
 
     def get(self, number: int) -> Proposal | None:
         """Return one proposal, None if there is none of this number, or it cannot be read."""
@@ -270,18 +294,24 @@ class ProposalStore:
         return steps
 
 
+def _remove(transaction: Transaction, number: int) -> None:
+    transaction.execute("DELETE FROM proposals WHERE id = ?", (number,))
+    remove_steps(transaction, [proposal_owner(number)])
+
+
 # The log of what the person decided, in the order in which it was decided.
 #
 # It is what the page marks as kept, and what the agent is told with its next result. The changes themselves are in the journal.
 
-DecisionKind: TypeAlias = Literal["kept", "unkept", "undone", "accepted", "edited", "refused", "told"]
+DecisionKind: TypeAlias = Literal["kept", "unkept", "undone", "accepted", "edited", "refused", "offered", "told"]
 
 
 class Decision(NamedTuple):
     """A decision about a change on record, or a proposal, or a part of it.
 
     ``session`` and ``client`` are those of the agent that it concerns, and ``text`` is what that agent is told; empty for
-    nothing. "told" is no decision: up to the position ``text`` in the log, a client was told of those that concern it.
+    nothing. "offered" is no decision: a write that was kept back waits for the person now. Nor is "told": up to the position
+    ``text`` in the log, a client was told of those that concern it.
     ``file`` is the index of a step, ``hunk`` that of a hunk in it; None for all. ``by``: the change that did it.
     """
 

@@ -16,6 +16,10 @@ Mode: TypeAlias = Literal["record", "hold", "ask"]
 """Make the change and record it; let it wait for the person; ask the person now, and let it wait where nobody can be asked."""
 
 
+MOST_QUIET_SECONDS = 60
+"""So long may a note wait for further edits (``delayed_writes``). Later, the person would look at one that is not as told."""
+
+
 class PlannedChange(NamedTuple):
     """A change that a caller wants to make.
 

@@ -1,4 +1,4 @@
-"""What a session sees of its own proposals, and what it is told of the person's decisions.
+"""What a session sees of its own proposals and delayed writes, and what it is told of the person's decisions.
 
 What it has proposed and what waits is there already for it, so that its changes build on each other. What is not certain is
 left out, so that the session sees the disk: a proposal that cannot be made any more. A decision is told once, with the
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Move, Step, follow, paths_of
 from vaultwire.vault.changes.projected_tree import ProjectedTree
+from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.files import Files, Pending
 from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.errors import VaultError
@@ -23,7 +24,7 @@ from vaultwire.vault.value_types import VaultPath
 
 
 class OwnProposals:
-    """The proposals of one session that wait, for one call: looked at once, when the first file is."""
+    """What waits of one session, for one call: looked at once, when the first file is, and once more under the vault's lock."""
 
     def __init__(self, caller: Caller, holding: Holding, files: Files) -> None:
         self._caller = caller
@@ -42,8 +43,14 @@ class OwnProposals:
                     self._changed = {}
         return self._changed
 
+    def forget(self) -> None:
+        """Look at them again: another call of this session may have added some."""
+        self._changed = None
+
     def _add_all(self, tree: ProjectedTree) -> None:
-        own = [each for each in self._holding.waiting() if each.kind == "write" and is_of(each.author, self._caller)]
+        delayed = [each for each in self._holding.proposals.delayed() if each.state == "waiting"]
+        waiting = [each for each in self._holding.waiting() if each.kind == "write"]
+        own = [each for each in [*delayed, *waiting] if is_of(each.author, self._caller)]
         steps: list[Step] = []
         for proposal in self._holding.visible(own):
             now = self._holding.rebased(proposal, tree=tree)
@@ -73,11 +80,12 @@ class OwnProposals:
         assert self._changed is not None
         for path, is_folder in paths.items():
             before = self._changed[path].proposals if path in self._changed else ()
+            numbers = before if proposal.kind == "delayed" else (*before, proposal.id)
             origin = tree.origin(path)
             content = None if origin is not None else tree.content(path)
-            self._changed[path] = Pending(
-                content, (*before, proposal.id), proposal.time_ns, origin, is_folder=is_folder
-            )
+            if proposal.kind == "delayed" and content is not None:
+                content = Content(content.data)  # its row may go at any moment
+            self._changed[path] = Pending(content, numbers, proposal.time_ns, origin, is_folder=is_folder)
 
 
 def is_of(author: Author | Decision, caller: Caller) -> bool:
@@ -93,6 +101,7 @@ _MOST = 6_000
 # What was decided longer ago is not told to a client that comes again: it would not know any more what is meant.
 _RECENT_NS = 30 * 86_400 * 1_000_000_000
 _HEAD = "What the person decided since your last call:"
+_OTHER_HEAD = "Since your last call:"
 
 
 def expect_news(caller: Caller, holding: Holding) -> None:
@@ -135,7 +144,8 @@ def news_for(caller: Caller, holding: Holding) -> str:
     news = "\n".join(texts)
     if len(news) > _MOST:
         news = f"{news[:_MOST]}\n… (there is more: pending_changes lists all proposals, list_changes what was undone)"
-    return f"{_HEAD}\n{news}"
+    is_decided = any(decision.kind != "offered" for decision in concerning)
+    return f"{_HEAD if is_decided else _OTHER_HEAD}\n{news}"
 
 
 def _seen(caller: Caller, holding: Holding, decisions: Sequence[Decision]) -> list[Decision]:

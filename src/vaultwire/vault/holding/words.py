@@ -19,6 +19,7 @@ _BRIEFLY: dict[DecisionKind, str] = {
     "edited": "accepted {} with edits of their own",
     "kept": "kept {}",
     "unkept": "keeps {} no longer",
+    "offered": "has to decide about {}",
 }
 _ENOUGH = "Do not write it again unless the person asks for it."
 

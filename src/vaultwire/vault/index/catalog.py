@@ -132,6 +132,9 @@ INDEXES = {
 # ``written`` is NULL where the texts of a property are those of its value. Else it has them as JSON, for each name in the note
 # that differs from this one only in case: whether it has no value, whether that is empty, and the texts, as in ``1.20``.
 
+FIRST_INLINE_FIELD = 1_000_000
+"""The ``place`` of properties from which on they are inline fields; a note has less characters of properties."""
+
 # ``tag_counts``, ``property_counts`` and ``counts`` (links, open and done tasks) count what notes have that are not excluded.
 # To count it in 100,000 notes takes 0.2 s. An ``example`` is a value that some note has or had. ``open_tasks`` and
 # ``done_tasks`` have the lines of a note's tasks, with commas: a list of 180,000 tasks is made of them in 45 ms, of the
@@ -646,16 +649,12 @@ class Catalog:
                 [(row.id, *row.stat[1:], row.is_excluded, row.digest) for row in rows],
             )
             connection.executemany("DELETE FROM gone WHERE id = ?", [(note_id,) for note_id in gone])
-            self._keep_last_id(connection, gone)
+            # No later file may get the greatest of these ids: the pages of a search name notes by ids.
+            connection.execute(
+                "INSERT INTO meta VALUES ('last_id', ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
+                (max(gone, default=0),),
+            )
             return self._count_up(connection, "commits")
-
-    def _keep_last_id(self, connection: sqlite3.Connection, gone: Collection[int]) -> None:
-        """Remember the greatest of these ids, so that no later file gets it: the pages of a search name notes by ids."""
-        greatest = max(gone, default=0)
-        connection.execute(
-            "INSERT INTO meta VALUES ('last_id', ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
-            (greatest,),
-        )
 
     def add_words(self, words: Iterable[str], *, of_paths: bool) -> None:
         """Add words to the vocabulary. Some may be there already."""

@@ -78,12 +78,7 @@ def paths(catalog: Catalog) -> list[VaultPath]:
 def attachments(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]:
     """Return the attachments below the folder that are not excluded, in path order."""
     condition, values = below(folder)
-    rows = catalog.rows(
-        "SELECT path, size, modified, stamp FROM files"
-        f" WHERE NOT is_note AND NOT is_excluded AND {condition} ORDER BY path",
-        values,
-    )
-    return [NoteStat(*row) for row in rows]
+    return _stats(catalog, f"NOT is_note AND NOT is_excluded AND {condition} ORDER BY path", values)
 
 
 class Counts(NamedTuple):
@@ -128,20 +123,25 @@ def listing_version(catalog: Catalog) -> Hashable:
 
 def files_after(catalog: Catalog, after: str, limit: int) -> list[NoteStat]:
     """Return ``limit`` files after a path, in path order."""
-    values = (after, limit)
-    rows = catalog.rows("SELECT path, size, modified, stamp FROM files WHERE path > ? ORDER BY path LIMIT ?", values)
-    return [NoteStat(*row) for row in rows]
+    return _stats(catalog, "path > ? ORDER BY path LIMIT ?", (after, limit))
+
+
+def stats_of_notes(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]:
+    """Return every note below the folder that is not excluded, in path order."""
+    condition, values = below(folder)
+    return _stats(catalog, f"is_note AND NOT is_excluded AND {condition} ORDER BY path", values)
 
 
 def recent(catalog: Catalog, folder: VaultPath | None, limit: int) -> tuple[list[NoteStat], int]:
     """Return the latest changed notes below the folder that are not excluded, the latest first, and the number of all."""
     condition, values = below(folder)
-    rows = catalog.rows(
-        "SELECT path, size, modified, stamp FROM files"
-        f" WHERE is_note AND NOT is_excluded AND {condition} ORDER BY modified DESC, path LIMIT ?",
-        [*values, limit],
-    )
-    return [NoteStat(*row) for row in rows], count_notes(catalog, folder)
+    latest = f"is_note AND NOT is_excluded AND {condition} ORDER BY modified DESC, path LIMIT ?"
+    return _stats(catalog, latest, [*values, limit]), count_notes(catalog, folder)
+
+
+def _stats(catalog: Catalog, where: str, values: Sequence[Any]) -> list[NoteStat]:
+    rows = catalog.rows(f"SELECT path, size, modified, stamp FROM files WHERE {where}", values)
+    return [NoteStat(*row) for row in rows]
 
 
 def tagged(catalog: Catalog, tags: Sequence[str], folder: VaultPath | None, every: bool) -> array[int]:

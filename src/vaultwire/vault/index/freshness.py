@@ -174,10 +174,11 @@ class Freshness:
 
     def can_answer_in_part(self) -> bool:
         """Tell whether a search can be answered before the first build has ended, or before many changes are applied."""
+        if not self._has_watch_loop:  # the call builds the index itself, and nobody else would finish that
+            return False
         catalog = self.parts.catalog
         if catalog_queries.is_under_way(catalog):
-            # Without a watch loop the call builds the index itself, and nobody else would finish that.
-            return self._has_watch_loop and catalog_queries.has_some(catalog)
+            return catalog_queries.has_some(catalog)
         return self._is_checked and self.is_watched
 
     def building(self) -> str:

@@ -62,16 +62,12 @@ class Index:
         self._files = files
         self._folder = folder
         self._fresh = Freshness(files, folder, excludes, self._open)
+        self._ask = self._fresh.ask
 
     def _open(self, parts: IndexParts, updater: IndexUpdater) -> None:
         """Begin with an index that was opened: nothing that was remembered of another one holds."""
         self._searches = Searches(self._files, parts, updater)
         self._remembered, self._names, self._graph = Remembered(), NoteNames(), GraphKeeper()
-
-    def _ask(
-        self, question: Callable[[Catalog], _Answer], progress: Progress, *, check: bool = True, text: bool = False
-    ) -> _Answer:
-        return self._fresh.ask(question, progress, check=check, text=text)
 
     def _remember(self, query: Callable[..., _Answer], progress: Progress, *arguments: Any) -> _Answer:
         """Return the answer of a query, which is worth remembering."""
@@ -261,13 +257,14 @@ class Index:
         """Return the graph of all links; the same object as long as nothing changes."""
         return self._ask(lambda catalog: self._graph.get(catalog, progress), progress)
 
-    def rows(self, progress: Progress) -> Rows:
+    def rows(self, progress: Progress, *, has_inline_fields: bool = True) -> Rows:
         """Bring the index up to date, and return what answers the questions of one query of a base.
 
-        Where no watch reports changes, each of its hundreds of questions would look at all files of the vault.
+        Where no watch reports changes, each of its hundreds of questions would look at all files of the vault. Without
+        ``has_inline_fields``, properties are those of the frontmatter alone.
         """
         self._ask(lambda _: None, progress)
-        return Rows(partial(self._ask, check=False), self._remembered)
+        return Rows(partial(self._ask, check=False), self._remembered, has_inline_fields=has_inline_fields)
 
     # ------------------------------------------------------------------ about many notes at once
 
@@ -288,7 +285,7 @@ class Index:
 
     def stats_of_notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
         """Return every note, in path order. They take 250 bytes each in memory."""
-        return self._ask(lambda catalog: summaries.stats_of_notes(catalog, folder), progress)
+        return self._ask(lambda catalog: catalog_queries.stats_of_notes(catalog, folder), progress)
 
     def searched(self, progress: Progress) -> Collection[VaultPath]:
         """Return the paths of the notes that searches look into."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.index.catalog import IN_LIST, Catalog
+from vaultwire.vault.index.catalog import FIRST_INLINE_FIELD, IN_LIST, Catalog
 from vaultwire.vault.index.catalog_queries import below, from_stored, incoming, tags_of, targets
 from vaultwire.vault.links.link_resolver import LinkResolver, link_name, link_names_to, linkpath_of
 from vaultwire.vault.listed import size_of
@@ -212,9 +212,11 @@ class Rows:
     Facts are by the file's number; files that have none are not in an answer.
     """
 
-    def __init__(self, ask: Ask, remembered: Remembered) -> None:
+    def __init__(self, ask: Ask, remembered: Remembered, *, has_inline_fields: bool = True) -> None:
+        """``has_inline_fields``: those that the index has are among the properties of a note."""
         self._ask = ask
         self._remembered = remembered
+        self._end = 2 * FIRST_INLINE_FIELD if has_inline_fields else FIRST_INLINE_FIELD
 
     def version(self, progress: Progress) -> Hashable:
         """Return a value that differs once anything has changed that an answer depends on."""
@@ -250,17 +252,21 @@ class Rows:
         key = fold(name)
         if ids is None:
             return self._ask(
-                lambda catalog: self._remembered.get(("column", key), catalog, lambda: _Column(catalog, key)), progress
+                lambda catalog: self._remembered.get(
+                    ("column", key, self._end), catalog, lambda: _Column(catalog, key, self._end)
+                ),
+                progress,
             ).values
-        select = f"SELECT note, value FROM properties WHERE name = ? AND note {IN_LIST}"
-        rows = self._ask(lambda catalog: catalog.rows(select, [key, json.dumps([*ids])]), progress)
+        select = f"SELECT note, value FROM properties WHERE name = ? AND place < ? AND note {IN_LIST}"
+        rows = self._ask(lambda catalog: catalog.rows(select, [key, self._end, json.dumps([*ids])]), progress)
         return {note: from_stored(stored) for note, stored in rows}
 
     def properties(self, ids: Collection[int], progress: Progress) -> dict[int, dict[str, PropertyValue]]:
         """Return all properties of these notes, in their order, with names as written."""
-        select = f"SELECT note, spelling, value FROM properties WHERE note {IN_LIST} ORDER BY note, place"
+        select = f"SELECT note, spelling, value FROM properties WHERE place < ? AND note {IN_LIST} ORDER BY note, place"
+        asked = [self._end, json.dumps([*ids])]
         properties: dict[int, dict[str, PropertyValue]] = {}
-        for note, name, stored in self._ask(lambda catalog: catalog.rows(select, [json.dumps([*ids])]), progress):
+        for note, name, stored in self._ask(lambda catalog: catalog.rows(select, asked), progress):
             properties.setdefault(note, {})[name] = from_stored(stored)
         return properties
 
@@ -296,8 +302,8 @@ class Rows:
 class _Column:
     """The values of one property in all notes."""
 
-    def __init__(self, catalog: Catalog, name: str) -> None:
-        rows = catalog.rows("SELECT note, value FROM properties WHERE name = ?", [name])
+    def __init__(self, catalog: Catalog, name: str, end: int) -> None:
+        rows = catalog.rows("SELECT note, value FROM properties WHERE name = ? AND place < ?", [name, end])
         self.values = {note: from_stored(stored) for note, stored in rows}
         self.size = 1 + sum(_BYTES_PER_VALUE + 2 * len(stored) for _, stored in rows)
 

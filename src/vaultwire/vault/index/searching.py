@@ -352,7 +352,7 @@ class SearchResults:
         """``snapshot``: the state of the index."""
         self.parts = parts
         self._files = files
-        self._matcher = Matcher(query)
+        self._matcher = Matcher(query, has_inline_fields=files.has_inline_fields)
         self._version = snapshot.version
         counts = snapshot.counts.get(folder)
         if counts is None:

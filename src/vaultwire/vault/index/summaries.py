@@ -293,16 +293,6 @@ def folders(catalog: Catalog, folder: VaultPath | None) -> list[FolderFiles]:
     return [FolderFiles(*row) for row in rows]
 
 
-def stats_of_notes(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]:
-    """Return every note below the folder that is not excluded, in path order."""
-    condition, values = below(folder)
-    rows = catalog.rows(
-        f"SELECT path, size, modified, stamp FROM files WHERE is_note AND NOT is_excluded AND {condition} ORDER BY path",
-        values,
-    )
-    return [NoteStat(*row) for row in rows]
-
-
 def searched(catalog: Catalog) -> frozenset[VaultPath]:
     """Return the paths of the notes that are not excluded."""
     rows = catalog.rows("SELECT path FROM files WHERE is_note AND NOT is_excluded")

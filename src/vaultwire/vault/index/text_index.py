@@ -349,26 +349,20 @@ class Ranking:
     """All notes that a plan finds at one state of the text index, best first."""
 
     def __init__(
-        self, search: Callable[[int, int], TextHits], explain: Callable[[int], RankedNote | None] = lambda _: None
+        self, page: Callable[[int, int], TextHits], explain: Callable[[int], RankedNote | None] = lambda _: None
     ) -> None:
-        """``search`` returns the notes from an offset on, so many at most; ``explain`` what makes the score of one."""
-        self._search = search
-        self._explain = explain
-
-    def explain(self, note_id: int) -> RankedNote | None:
-        """Return what makes the score of a note; None if that is not known any more, or the plan does not find it."""
-        return self._explain(note_id)
-
-    def page(self, offset: int, limit: int) -> TextHits:
-        """Return the notes from an offset on, so many at most."""
-        return self._search(offset, limit)
+        """``page`` returns the notes from an offset on, so many at most. ``explain`` returns what makes the score of a note,
+        None if that is not known any more, or the plan does not find it.
+        """
+        self.page = page
+        self.explain = explain
 
     def keep_all(self) -> None:
         """Keep all notes in memory, at sixteen bytes a note, and no file open."""
-        hits = self._search(0, sys.maxsize)
+        hits = self.page(0, sys.maxsize)
         ids, scores = array("q", hits.ids), array("d", hits.scores)
-        self._explain = lambda _: None
-        self._search = lambda offset, limit: TextHits(
+        self.explain = lambda _: None
+        self.page = lambda offset, limit: TextHits(
             ids[offset : offset + limit].tolist(), scores[offset : offset + limit].tolist(), hits.total
         )
 

@@ -30,6 +30,7 @@ from vaultwire.vault.disk.walk import ListedNames
 from vaultwire.vault.errors import NOT_READ, VaultError
 from vaultwire.vault.index import catalog_queries
 from vaultwire.vault.index.catalog import (
+    FIRST_INLINE_FIELD,
     IN_LIST,
     NO_FACTS,
     NOT_INDEXABLE,
@@ -57,7 +58,13 @@ from vaultwire.vault.index.words import (
 from vaultwire.vault.links.faults import may_have_faults
 from vaultwire.vault.links.link_resolver import link_name
 from vaultwire.vault.search.filters import EMPTY_VALUES, scalars_as_texts
-from vaultwire.vault.search.note_parts import is_searchable, parse_searchable, read_searchable, searchable_text
+from vaultwire.vault.search.note_parts import (
+    is_searchable,
+    parse_searchable,
+    read_searchable,
+    searchable_text,
+    with_inline_fields,
+)
 from vaultwire.vault.search.terms import fold_case, strip_diacritics
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
@@ -70,15 +77,21 @@ from vaultwire.vault.visibility.excludes import Excludes
 _to_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
-def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
-    """Return the rows for the tables ``schema.FACTS``, without the note's id."""
+def to_facts(path: VaultPath, parsed: ParsedNote, properties: Frontmatter | None = None) -> Facts:
+    """Return the rows for the tables ``schema.FACTS``, without the note's id.
+
+    ``properties``: those of the note with its inline fields after them; None for those of the note alone.
+    """
     above: dict[str, str] = {}
     for tag in tags_and_above(parsed.tags):
         above.setdefault(fold(tag), tag)
     # Of names that differ only in case the first one counts, as for ``Frontmatter.value``.
-    values = parsed.frontmatter.values
+    properties = properties or parsed.frontmatter
+    values = properties.values
+    in_frontmatter = len(parsed.frontmatter.values)
     named: dict[str, list[tuple[int, str]]] = {}
     for place, name in enumerate(values):
+        place += 0 if place < in_frontmatter else FIRST_INLINE_FIELD  # noqa: PLW2901
         named.setdefault(fold(name), []).append((place, name))
     return (
         [
@@ -101,7 +114,7 @@ def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
                 folded,
                 name,
                 _value_to_json(values[name]),
-                _written(parsed.frontmatter, [each for _, each in names]),
+                _written(properties, [each for _, each in names]),
             )
             for folded, names in named.items()
             for place, name in names[:1]
@@ -166,7 +179,7 @@ def read_note(files: Files, stat: NoteStat, known_digest: int | None, *, is_excl
     if digest == known_digest:
         return record
     try:
-        return _parsed(record, searchable_text(stat.path, data))
+        return _parsed(record, searchable_text(stat.path, data), has_inline_fields=files.has_inline_fields)
     except Exception as error:  # noqa: BLE001 - if one note breaks its reader, the others must stay searchable
         problem = _NOT_INDEXED.format(type(error).__name__)
         return record._replace(state=NOT_INDEXABLE, problem=problem, facts=NO_FACTS)
@@ -221,16 +234,19 @@ def _data(files: Files, path: VaultPath) -> bytes:
     return files.read(path).data
 
 
-def _parsed(record: Record, text: str) -> Record:
+def _parsed(record: Record, text: str, *, has_inline_fields: bool) -> Record:
     parsed = parse_searchable(record.stat.path, text)
+    properties = parsed.frontmatter
+    if has_inline_fields and record.is_note:
+        properties = with_inline_fields(properties, text)
     is_indexable = not (
-        _has_endless_piece(text, (*parsed.tags, *parsed.frontmatter.values))
+        _has_endless_piece(text, (*parsed.tags, *properties.values))
         or (len(text) > _LONG and has_too_many_words(folded_parts(without_encoded(text))))
     )
     return record._replace(
         state=PENDING if is_indexable else NOT_INDEXABLE,
         problem=parsed.problems[0] if parsed.problems else None,
-        facts=to_facts(record.stat.path, parsed),
+        facts=to_facts(record.stat.path, parsed, properties),
         suspect=may_have_faults(parsed),
         has_queries=may_hold_queries(text),
     )

@@ -165,11 +165,6 @@ def is_break(word: str) -> bool:
     return word.startswith(_BREAK)
 
 
-def is_cut_short(word: str) -> bool:
-    """Tell whether the word stands for all breaks with the same beginning and end."""
-    return is_break(word) and CUT_SHORT in word
-
-
 def code_of(word: str) -> str:
     """Return the code of a break's characters. The code of a part of a break is a part of the break's."""
     return word.removeprefix(_BREAK)
@@ -195,11 +190,13 @@ def has_too_many_words(parts: Iterable[str]) -> bool:
 
 def has_endless_piece(text: str) -> bool:
     """Tell whether the text may contain a word that is too long for a text index."""
+    if len(text) <= _MAX_PIECE:
+        return False
     # A piece that is too long fills at least one of these parts completely. Splitting the whole text takes fifty times as long.
     parts = (text[start : start + _MAX_PIECE // 2] for start in range(0, len(text), _MAX_PIECE // 2))
-    if len(text) <= _MAX_PIECE or not any(part.split(None, 1) == [part] for part in parts):
-        return False
-    return any(len(piece) > _MAX_PIECE for piece in text.split())
+    return any(part.split(None, 1) == [part] for part in parts) and any(
+        len(piece) > _MAX_PIECE for piece in text.split()
+    )
 
 
 # Encoded text in notes: drawings, pictures, keys. It is nothing that a person searches for, and its words are countless.
@@ -558,9 +555,7 @@ def find_places(words: Sequence[str], vocabulary: Vocabulary, *, is_open: bool) 
         opens_before, opens_after = may_be_longer and at == 0, may_be_longer and at == last
         if is_break(word):
             # Of a long break the index knows the ends.
-            is_exact &= not is_cut_short(word) and not (
-                (opens_before or opens_after) and len(code_of(word)) > BREAK_END
-            )
+            is_exact &= CUT_SHORT not in word and not ((opens_before or opens_after) and len(code_of(word)) > BREAK_END)
             place = _place_of_break(word, vocabulary, opens_before=opens_before, opens_after=opens_after)
             places_of_words.append(_Found(place, None, place))
         elif opens_before or opens_after:

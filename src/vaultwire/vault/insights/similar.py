@@ -26,9 +26,9 @@ from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.link_graph import Direction
 from vaultwire.vault.links.likeness import one_letter_apart
 from vaultwire.vault.search.terms import strip_diacritics
-from vaultwire.vault.value_types import NoteStat, Progress, TagCount, VaultPath, reporting
+from vaultwire.vault.value_types import NoteStat, Progress, Related, TagCount, VaultPath, reporting
 
-Likeness: TypeAlias = Literal["same content", "similar content", "copy name", "same name"]
+Likeness: TypeAlias = Literal["same content", "similar content", "same meaning", "copy name", "same name"]
 
 # What programs add to the name of a copy: Obsidian, file managers. Those of sync programs: ``disk.conflict_copies``.
 _COPY = re.compile(
@@ -65,7 +65,10 @@ Sketches: TypeAlias = "dict[VaultPath, tuple[NoteStat, array[int]]]"
 
 
 class SimilarNotes(NamedTuple):
-    """Notes that may be one, in path order. ``share``: how much of their text at least two of them share, in percent."""
+    """Notes that may be one, in path order.
+
+    ``share``: how much of their text at least two of them share, in percent; of notes of the same meaning, how near they are.
+    """
 
     likeness: Likeness
     notes: list[VaultPath]
@@ -138,6 +141,18 @@ def similar_content(
         if len(texts) > _MOST_TEXTS:
             texts.clear()
     return _grouped(stats, pairs)
+
+
+def same_meaning(
+    pairs: Iterable[tuple[VaultPath, VaultPath, float]], alike: Sequence[SimilarNotes]
+) -> list[SimilarNotes]:
+    """Return the pairs of notes of the same meaning, each with how near they are, that do not share their text, too."""
+    known = [{*group.notes} for group in alike]
+    return [
+        SimilarNotes("same meaning", sorted((one, other)), round(100 * likeness))
+        for one, other, likeness in pairs
+        if not any({one, other} <= notes for notes in known)
+    ]
 
 
 def _runs(files: Files, path: VaultPath) -> list[int]:
@@ -318,21 +333,6 @@ _WAYS: tuple[tuple[Direction, Direction], ...] = (("out", "in"), ("in", "out"))
 
 
 _Name = TypeVar("_Name", bound=str)
-
-
-class Related(NamedTuple):
-    """A related note and why: shared words and tags, rarest first, files that both link to, notes that link to both.
-
-    ``link``: "out" if the note asked about links to it, "in" the other way, "both", or "" for neither.
-    """
-
-    path: VaultPath
-    score: float
-    words: list[str]
-    tags: list[str]
-    both_link_to: list[VaultPath]
-    linked_by: list[VaultPath]
-    link: Direction | str
 
 
 class _Reasons:

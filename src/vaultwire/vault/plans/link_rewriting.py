@@ -23,6 +23,7 @@ from vaultwire.markdown.link_spans import (
     UnwritableLinkError,
     base_edits,
     destination,
+    other_folder_texts,
     rewrite_links,
 )
 from vaultwire.markdown.offsets import apply_replacements, end_of_reading, unread_problem
@@ -54,7 +55,7 @@ class LinkRules(Protocol):
         """Return what a canvas shows after the change in place of a file, heading or block."""
 
     def base_name(self, source: VaultPath) -> Callable[[Kind, str], str | None]:
-        """Return a function from a name in a base to the name after the change."""
+        """Return a function from a name in a base to the name after the change; the same name for one that is lost."""
 
 
 def rewrite_files(
@@ -131,7 +132,7 @@ def rewrite_bytes(
 
 def _rewrite(text: str, path: VaultPath, rules: LinkRules, plan: Plan, linktexts: Container[str] | None) -> Rewriting:
     if is_base(path):
-        return base_edits(text, rules.base_name(path))
+        return _in_base(text, path, rules, plan)
     if is_canvas(path):
         return canvas_edits(text, rules.node, rules.decide(path))
     if linktexts is _NO_LINKS:
@@ -144,6 +145,29 @@ def _rewrite(text: str, path: VaultPath, rules: LinkRules, plan: Plan, linktexts
     return rewrite_links(text, rules.decide(path), None if _NOT_TEXT.search(text) else linktexts)
 
 
+def _in_base(
+    text: str, path: VaultPath, rules: LinkRules, plan: Plan, above: int = 0, *, is_card: bool = False
+) -> Rewriting:
+    """Return the edits of a base. What names a moved folder and must stay is added to the plan. Raises NotABaseError.
+
+    ``above``: the lines above the base; of a card, its one line.
+    """
+    place = rules.path_after(path)
+    rewriting = base_edits(text, rules.base_name(path))
+    for link in rewriting.links:
+        if link.old == link.new:
+            line = above if is_card else above + link.line
+            problem = f"line {line} of it asks for {link.old!r} in a folder or path, which means other files now"
+            plan.kept.append(Problem(place, problem))
+    if isinstance(rules, MovedLinks):
+        for said in rules.lost_folders(text):
+            plan.kept.append(Problem(place, f"it may name the old folder in {said[:200]!r}, which stays as it is"))
+    return rewriting._replace(
+        edits=[edit for edit, link in zip(rewriting.edits, rewriting.links, strict=True) if link.old != link.new],
+        links=[link for link in rewriting.links if link.old != link.new],
+    )
+
+
 def rewrite_blocks(text: str, path: VaultPath, rules: LinkRules, plan: Plan, card_line: int = 0) -> str:
     """Return the text of one note with the names in its base blocks rewritten; add them to the plan, and what stays.
 
@@ -153,7 +177,7 @@ def rewrite_blocks(text: str, path: VaultPath, rules: LinkRules, plan: Plan, car
 
     def edit(block: Block) -> str:
         try:
-            rewriting = base_edits(block.text, rules.base_name(path))
+            rewriting = _in_base(block.text, path, rules, plan, card_line or block.line - 1, is_card=bool(card_line))
         except NotABaseError as error:
             plan.skipped.append(
                 Problem(place, f"its base block on line {card_line or block.line} was left as it is: it {error}")
@@ -237,6 +261,8 @@ class MovedLinks:
         self._format = context.settings.new_link_format
         self._moved = moved
         self._folders = folders
+        self._all = [*paths] if folders else []
+        paths = self._all or paths
         touched = [*moved, *moved.values(), *added]
         self._affected = {name for path in touched for name in link_names_to(path)}
         if names is not None:
@@ -388,6 +414,8 @@ class MovedLinks:
         def new_name(kind: Kind, name: str) -> str | None:
             if kind == "folder":
                 return self._new_folder(name)
+            if kind == "part":
+                return self._new_part(*name.split("(", 1))
             if kind == "path":
                 new = self._new_path(name)
                 return None if new == name else new
@@ -410,6 +438,42 @@ class MovedLinks:
         old = self._moved_by_spelling.get(path) or self._moved_by_spelling.get(fold(path))
         return None if old is None else self._moved[old]
 
+    def _new_part(self, asks: str, text: str) -> str | None:
+        """Return the text that finds the same files after the move as ``text`` before; None if it does, itself if none does.
+
+        ``asks``: ``file.folder.startsWith``. Only texts that name a folder which moves come into question.
+        """
+        _, field, function = asks.split(".")
+        test = _PARTS[function]
+        spoken = [move for move in self._folders if _names_folder(text.strip("/"), move.source)]
+        if not spoken:
+            return None
+
+        def part(path: VaultPath) -> str:
+            return path if field == "path" else path.rpartition("/")[0] or "/"
+
+        def finds(new: str) -> set[VaultPath]:
+            self._progress.check()
+            return {after for path in self._all if test(part(after := self.path_after(path)), new)}
+
+        sought = {self.path_after(path) for path in self._all if test(part(path), text)}
+        old_and_new = [
+            pair for old, new in spoken for pair in ((old, new), (_name(old), _name(new)), (_name(old), new))
+        ]
+        forms = [re.sub(rf"(?<![^/]){re.escape(old)}(?![^/])", lambda _: new, text) for old, new in old_and_new]  # noqa: B023
+        forms = [text, *(form for form in forms if form != text)]
+        forms += [f"{form}/" for form in forms[1:] if not form.endswith("/")]
+        right = next((form for form in forms if finds(form) == sought), text)
+        return None if right == text and finds(text) == sought else right
+
+    def lost_folders(self, base: str) -> list[str]:
+        """Return the expressions of a base that may name a folder which moves, in a form that is not followed."""
+        names = {name for move in self._folders for name in (move.source, _name(move.source))}
+        pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
+        if not names or not pattern.search(base):
+            return []
+        return [*dict.fromkeys(said for text, said in other_folder_texts(base) if pattern.search(text))]
+
     def _new_folder(self, name: str) -> str | None:
         bare = name.strip("/")
         for old, new in self._folders:
@@ -417,6 +481,23 @@ class MovedLinks:
                 renamed = name.replace(bare, "/".join([new, *bare.split("/")[old.count("/") + 1 :]]), 1)
                 return None if renamed == name else renamed
         return None
+
+
+_PARTS: Mapping[str, Callable[[str, str], bool]] = {
+    "startsWith": str.startswith,
+    "endsWith": str.endswith,
+    "contains": str.__contains__,
+}
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _names_folder(text: str, folder: str) -> bool:
+    """Tell whether a part of a path names the folder, a folder in it, or a part of its own name."""
+    parent = folder.rpartition("/")[0]
+    return bool(text) and (f"/{_name(folder)}/" in f"/{text}/" or folder.count(text) > parent.count(text))
 
 
 # Writes new links: in the form the vault's settings ask for, and so that they lead to the file by Obsidian's own rules.

@@ -112,7 +112,7 @@ def plan_moves(context: PlanContext, asked_moves: Sequence[Move]) -> MovePlan:
     plan.steps = [*moving, *sorted(plan.writes, key=lambda write: str(write.path))]
     plan.newly_resolved = rules.newly_resolved(links)
     if with_queries:
-        plan.kept = named_in_queries(context, _old_names(moves))
+        plan.kept += named_in_queries(context, _old_names(moves))
     return plan
 
 
@@ -470,7 +470,8 @@ class _Relinking:
                 fix = fix._replace(subpath=None)
             if not linkpath_of(span.linktext).strip() and fix.target == source and fix.subpath is not None:
                 return NewLink(_as_subpath(fix.subpath))
-            new = self._links.linktext(source, _with_subpath(span.linktext, fix.subpath), fix.target, span)
+            old = span.linktext if fix.subpath is None else linkpath_of(span.linktext) + _as_subpath(fix.subpath)
+            new = self._links.linktext(source, old, fix.target, span)
             return None if new == span.linktext else NewLink(new)
 
         return new_link
@@ -493,10 +494,6 @@ class _Relinking:
         if fix is not None:
             self._used.add((source, link_key(fix.linktext)))
         return fix
-
-
-def _with_subpath(linktext: str, subpath: str | None) -> str:
-    return linktext if subpath is None else linkpath_of(linktext) + _as_subpath(subpath)
 
 
 def _as_subpath(subpath: str) -> str:

@@ -21,8 +21,10 @@ from vaultwire.bases.renaming import (
     rename_in_blocks,
 )
 from vaultwire.markdown.canvas import NotACanvasError
+from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.offsets import end_of_reading, unread_problem
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, rename_property
 from vaultwire.markdown.tag_spans import TagError, check_tag, rename_tag, renamed_tag, tag_spans
 from vaultwire.vault.changes.change import Step, Write, edit_of
@@ -130,7 +132,9 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> RenamePlan
         raise VaultError(INVALID_ARGUMENTS, f"old: no note has a property {old!r}.", argument="old")
 
     def renamed(text: str) -> str:
-        return rename_property(text, old, new)
+        return (
+            _renamed_with_fields(text, old, new) if context.files.has_inline_fields else rename_property(text, old, new)
+        )
 
     plan = RenamePlan(old, new)
     _rename_all(context, plan, paths, renamed, excluded, renamed, f"The property {old!r} cannot be renamed to {new!r}")
@@ -138,6 +142,20 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> RenamePlan
     plan.in_use = sum(used.notes for used in in_use)
     _rename_in_bases(context, PropertyRenaming(old, new), plan)
     return plan
+
+
+def _renamed_with_fields(text: str, old: str, new: str) -> str:
+    """Rename a property and the inline fields of its name. Raises PropertyEditError as ``rename_property`` does."""
+    from vaultwire.dataview.fields import FieldError, edited_fields, rename_field  # noqa: PLC0415 - few runs take them for properties
+
+    try:
+        after = edited_fields(text, lambda plain: rename_field(plain, old, new))
+    except FieldError as error:
+        raise PropertyEditError(f"it {error}") from None
+    names = {name.casefold() for name in parse_frontmatter(to_plain(text)).values}
+    if after != text and new.casefold() in names - {old.casefold()}:
+        raise PropertyEditError(f"there is a property {new!r} already; {old!r} needs another name")
+    return rename_property(after, old, new) if old.casefold() in names or after == text else after
 
 
 def _rename_in_bases(context: PlanContext, renaming: Renaming, plan: RenamePlan) -> None:

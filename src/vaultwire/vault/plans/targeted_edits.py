@@ -28,7 +28,7 @@ _TARGETS = ("section", "lines", "text", "property")
 # The most places that one edit may change; each costs 200 bytes of memory.
 _MOST_PLACES = 100_000
 # How many places an error lists for the caller to choose from, and how many characters of each line.
-_MAX_PLACES = 20
+MAX_PLACES = 20
 _MAX_SHOWN = 80
 
 
@@ -191,7 +191,7 @@ def _clash(edits: list[Edit], one: int, other: int, fault: str) -> VaultError:
 def _named(edit: Edit) -> str:
     """Return a short description of an edit."""
     target = next((name for name in _TARGETS if getattr(edit, name)), "")
-    return f"{edit.action} {target} {_shortened(getattr(edit, target))!r}" if target else f"{edit.action} the body"
+    return f"{edit.action} {target} {shortened(getattr(edit, target))!r}" if target else f"{edit.action} the body"
 
 
 def _changes(note: _Note, edit: Edit) -> list[tuple[Change, int]]:
@@ -311,11 +311,11 @@ def _text_changes(note: _Note, edit: Edit) -> list[Change]:
     if not places:
         raise VaultError(
             TEXT_NOT_FOUND,
-            f"{note.structure.path} has no text {_shortened(text)!r}.{hint_at(text, note.lines)}",
+            f"{note.structure.path} has no text {shortened(text)!r}.{hint_at(text, note.lines)}",
             path=note.structure.path,
         )
     if len(places) > _MOST_PLACES:
-        fault = f"text: {_shortened(text)!r} is in more than {_MOST_PLACES:,} places; give a longer one."
+        fault = f"text: {shortened(text)!r} is in more than {_MOST_PLACES:,} places; give a longer one."
         raise VaultError(INVALID_ARGUMENTS, fault, argument="text")
     starts = [0, *itertools.accumulate(len(line) + 1 for line in note.lines)]
     if not edit.every:
@@ -378,10 +378,10 @@ def _chosen(
     if 1 <= edit.occurrence <= count:
         return candidates[edit.occurrence - 1]
     places = ", ".join(
-        f"{number}. line {line}: {_shortened(say(line))!r}" for number, line in enumerate(lines[:_MAX_PLACES], 1)
+        f"{number}. line {line}: {shortened(say(line))!r}" for number, line in enumerate(lines[:MAX_PLACES], 1)
     )
-    more = f" and {count - _MAX_PLACES} more" if count > _MAX_PLACES else ""
-    target = _shortened(edit.section or edit.text or "")
+    more = f" and {count - MAX_PLACES} more" if count > MAX_PLACES else ""
+    target = shortened(edit.section or edit.text or "")
     if edit.occurrence:
         raise VaultError(
             INVALID_ARGUMENTS,
@@ -393,7 +393,7 @@ def _chosen(
         f"{note.structure.path} has {count} {what} {target!r}: {places}{more}. Say which with occurrence (1 to {count})"
         f"{', with more of the text around it, or all with every' if edit.text else ', or lines'}.",
         path=note.structure.path,
-        lines=lines[:_MAX_PLACES],
+        lines=lines[:MAX_PLACES],
     )
 
 
@@ -401,5 +401,6 @@ def _line_of(note: _Note, position: int) -> int:
     return min(bisect_right(note.starts, position), len(note.lines))
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a text as an error shows it."""
     return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"

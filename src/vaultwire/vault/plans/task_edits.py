@@ -18,6 +18,7 @@ from vaultwire.markdown.task_fields import first_fields, with_date, without_date
 from vaultwire.vault.days import later
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, lies_in
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
+from vaultwire.vault.plans.targeted_edits import MAX_PLACES, shortened
 from vaultwire.vault.settings.obsidian_settings import Settings, parse_moment
 from vaultwire.vault.value_types import VaultPath
 
@@ -201,9 +202,6 @@ def next_task(text: str, today: date, settings: Settings, day_of_name: date | No
 
 _TO_DO = " "
 _MARKS = {"done": "x", "todo": _TO_DO}
-# How many tasks an error lists for the caller to choose from, and how many characters of each.
-_MAX_PLACES = 20
-_MAX_SHOWN = 80
 
 
 class TaskEdit(NamedTuple):
@@ -273,7 +271,7 @@ def edit_tasks(
             notices.append(_about_recurrence(path, new, following, settings))
         if _ends(task, mark, settings) and _is_removed_when_done(task.text, settings):
             removed.add(task.line)
-            notices.append(f"{path}: {_shortened(new.strip())!r} is done, and its line is removed, as its 🏁 says.")
+            notices.append(f"{path}: {shortened(new.strip())!r} is done, and its line is removed, as its 🏁 says.")
         lines[task.line - 1] = f"{before}[{mark}]{new}{ending}"
         edited.append(EditedTask(task.line, mark, new.strip()))
     whole = _with_changed_lines(lines, nexts, removed, settings)
@@ -301,10 +299,10 @@ def _is_removed_when_done(text: str, settings: Settings) -> bool:
 
 
 def _about_recurrence(path: VaultPath, text: str, following: str | None, settings: Settings) -> str:
-    what = f"{path}: {_shortened(without_ids(text).strip())!r} repeats ({first_fields(text)['recurrence']})."
+    what = f"{path}: {shortened(without_ids(text).strip())!r} repeats ({first_fields(text)['recurrence']})."
     if following is not None:
         where = "below" if settings.tasks_next_below else "above"
-        return f"{what} The next one is on the line {where} it: {_shortened(following.strip())!r}."
+        return f"{what} The next one is on the line {where} it: {shortened(following.strip())!r}."
     return (
         f"{what} It stays as it is, because vaultwire cannot say when such a task comes next. Tick it in Obsidian, or give it "
         "its next due date; to end it, take its rule out first."
@@ -371,23 +369,19 @@ def _find(path: VaultPath, tasks: list[Task], edit: TaskEdit) -> Task:
     if sought and same:
         raise VaultError(
             AMBIGUOUS_TARGET,
-            f"{path} has {len(same)} tasks {_shortened(edit.text)!r}: {_places(same)}. Give line too, or more of the text.",
+            f"{path} has {len(same)} tasks {shortened(edit.text)!r}: {_places(same)}. Give line too, or more of the text.",
             path=path,
-            lines=[task.line for task in same[:_MAX_PLACES]],
+            lines=[task.line for task in same[:MAX_PLACES]],
         )
-    which = f"task {_shortened(edit.text)!r}" if sought else f"task on line {edit.line}"
+    which = f"task {shortened(edit.text)!r}" if sought else f"task on line {edit.line}"
     others = f"Its tasks: {_places(tasks)}." if tasks else "It has no tasks at all."
     raise VaultError(TEXT_NOT_FOUND, f"{path} has no {which}. {others}", path=path)
 
 
 def _places(tasks: list[Task]) -> str:
-    places = "; ".join(f"line {task.line}: {_shortened(task.text)!r}" for task in tasks[:_MAX_PLACES])
-    return places + (f" and {len(tasks) - _MAX_PLACES} more" if len(tasks) > _MAX_PLACES else "")
+    places = "; ".join(f"line {task.line}: {shortened(task.text)!r}" for task in tasks[:MAX_PLACES])
+    return places + (f" and {len(tasks) - MAX_PLACES} more" if len(tasks) > MAX_PLACES else "")
 
 
 def _compared(text: str) -> str:
     return " ".join(text.split()).casefold()
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"

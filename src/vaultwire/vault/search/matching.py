@@ -85,10 +85,17 @@ class Matcher:
     """One query, ready for any number of notes, one after another. Its regular expressions share one time budget a note."""
 
     def __init__(
-        self, query: Query, regex_seconds: float = REGEX_SECONDS, parse: Callable[[str], ParsedNote] = parse_note
+        self,
+        query: Query,
+        regex_seconds: float = REGEX_SECONDS,
+        parse: Callable[[str], ParsedNote] = parse_note,
+        *,
+        has_inline_fields: bool = False,
     ) -> None:
+        """``has_inline_fields``: they count as properties."""
         self._query = query.expression
         self._parse = parse
+        self._has_inline_fields = has_inline_fields
         self._budget = RegexBudget(regex_seconds)
         self._needles: dict[Expression, AnyNeedle] = {}
         self._words = query.words
@@ -146,7 +153,7 @@ class Matcher:
 
     def _begin(self, path: str, text: str) -> NoteParts:
         self._budget.begin(path)
-        return NoteParts(path, text, self._parse)
+        return NoteParts(path, text, self._parse, has_inline_fields=self._has_inline_fields)
 
     def accepts(self, asked: Expression, value: Value) -> bool:
         """Tell whether a property's value is one that the query asks for. Raises VaultError (TIMEOUT) as ``match`` does."""
@@ -182,7 +189,8 @@ class Matcher:
                 part, lambda leaf: any(self._is_tag(leaf, tag, form) for tag in note.tags)
             )
         if operator in ("file", "path", "content"):
-            text = note.body if operator == "content" else TextForms(_name_for(operator, note.path))
+            name = note.path if operator == "path" else note.path.rsplit("/", 1)[-1]
+            text = note.body if operator == "content" else TextForms(name)
             return _is_true(part, lambda leaf: self._is_in(leaf, text, form))
         return next(self._matching_pieces(within, note, form), None) is not None
 
@@ -214,7 +222,8 @@ class Matcher:
         )
 
     def _has_property(self, sought: Property, note: NoteParts, form: int) -> bool:
-        return note.text.startswith("---") and any(self._is_property(sought, value, form) for value in note.properties)
+        may_have = self._has_inline_fields or note.text.startswith("---")
+        return may_have and any(self._is_property(sought, value, form) for value in note.properties)
 
     def _is_property(self, sought: Property, value: Value, form: int) -> bool:
         return _is_true(sought.name, lambda leaf: self._needles[leaf].equals(value.name, form)) and (
@@ -397,10 +406,6 @@ def _has_pieces(part: Expression, kind: str = "") -> bool:
     if not isinstance(part, Within) or part.operator in ("file", "path", "tag", "content"):
         return False
     return part.operator.startswith(kind)
-
-
-def _name_for(operator: str, path: str) -> str:
-    return path if operator == "path" else path.rsplit("/", 1)[-1]
 
 
 def _compares(text: str, limit: Compared) -> bool:

@@ -54,6 +54,13 @@ def read_searchable(files: Files, path: VaultPath) -> str | None:
         return None
 
 
+def with_inline_fields(frontmatter: Frontmatter, text: str) -> Frontmatter:
+    """Return the properties of a note with its inline fields. See ``dataview.fields``."""
+    from vaultwire.dataview import fields  # noqa: PLC0415 - few runs have them
+
+    return fields.with_inline_fields(frontmatter, text)
+
+
 def parse_searchable(path: str, text: str) -> ParsedNote:
     """Return the structure of the searchable text: of a canvas, one block for each card, and nothing else."""
     if not is_canvas(path):
@@ -89,12 +96,16 @@ class Value(NamedTuple):
 class NoteParts:
     """The parts of one note, each made when first asked for."""
 
-    def __init__(self, path: str, text: str, parse: Callable[[str], ParsedNote]) -> None:
+    def __init__(
+        self, path: str, text: str, parse: Callable[[str], ParsedNote], *, has_inline_fields: bool = False
+    ) -> None:
+        """``has_inline_fields``: they count as properties."""
         self.path = path
         self.text = text
         self.body = TextForms(text)
         self.columns: dict[Leaf, dict[int, int]] = {}
         self._parse = parse
+        self._has_inline_fields = has_inline_fields
 
     @cached_property
     def name(self) -> TextForms:
@@ -163,10 +174,14 @@ class NoteParts:
     @cached_property
     def properties(self) -> list[Value]:
         """The properties."""
-        written = self.frontmatter.written
+        read = self.frontmatter
+        if self._has_inline_fields and is_note(self.path):
+            read = with_inline_fields(read, self.text)
         return [
-            Value(TextForms(name), [TextForms(text) for text in written[name]], value is None, value in EMPTY_VALUES)
-            for name, value in self.frontmatter.values.items()
+            Value(
+                TextForms(name), [TextForms(text) for text in read.written[name]], value is None, value in EMPTY_VALUES
+            )
+            for name, value in read.values.items()
         ]
 
     @cached_property
