@@ -26,6 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = run_options.read_quickly(words[1:]) if words[:1] == ["stdio"] else None
         if settings is not None:
             return serve_stdio(**settings)
+        if words[:1] == ["memory"] and words[1:2] and words[1] in ("start", "compact", "stop"):
+            from vaultwire.cli import memory  # noqa: PLC0415 - a client waits for a hook, too
+
+            return memory.run(words[1:])
         from vaultwire.cli import commands  # noqa: PLC0415 - loads argparse: not before the first answer of stdio
 
         return commands.run(words)

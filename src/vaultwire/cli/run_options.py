@@ -105,6 +105,21 @@ def add_policy(parser: Options) -> None:
     )
 
 
+def add_memory(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a run that only reads memory."""
+    add_vault(parser)
+    add_policy(parser)
+    _add_memory_folder(parser)
+
+
+def _add_memory_folder(parser: Options) -> None:
+    parser.add_argument(
+        "--memory-folder",
+        metavar="FOLDER",
+        help=f"folder in the vault that remember and recall use, see docs/memory.md (Memory; else: ${MEMORY_VARIABLE})",
+    )
+
+
 def add_all(parser: argparse.ArgumentParser) -> None:
     """Add all options of a run."""
     add_vault(parser.add_argument_group("vault"))
@@ -136,11 +151,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         help="folder in the vault whose folders are skills, served to clients with the Skills extension of MCP "
         f"(else: ${SKILLS_VARIABLE})",
     )
-    offered.add_argument(
-        "--memory-folder",
-        metavar="FOLDER",
-        help=f"folder in the vault that remember and recall use, see docs/memory.md (Memory; else: ${MEMORY_VARIABLE})",
-    )
+    _add_memory_folder(offered)
     offered.add_argument(
         "--meaning",
         metavar="MODEL",
