@@ -74,9 +74,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     "memory",
     NOTES,
     "answer an event of a client's session from memory; clients run it as a hook",
-    "vaultwire memory start --vault ~/Notes < event.json",
+    "vaultwire memory start --vault ~/Notes",
     options=_add_options,
-    codes="exit code: 0, whatever happens: a client must not be stopped",
+    codes="exit code: 0 whatever happens: a client must not be stopped",
 )
 def run_command(options: argparse.Namespace) -> int:
     """Answer an event, when options stand before the command."""
