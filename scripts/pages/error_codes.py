@@ -123,7 +123,11 @@ ERROR_CODES: dict[str, tuple[ErrorCode, ...]] = {
         ),
         ErrorCode("TIMEOUT", "The call took longer than is allowed.", "Ask for less, or raise `--timeout`."),
         ErrorCode("RATE_LIMITED", "The client made too many calls.", "Wait as many seconds as `retryAfter` says."),
-        ErrorCode("SERVER_BUSY", "Too many calls are under way.", "Call again when some are done."),
+        ErrorCode(
+            "SERVER_BUSY",
+            "Too many calls are under way; or the database between [several servers](teams.md) is away.",
+            "Call again after as many seconds as `retryAfter` says, else when some calls are done.",
+        ),
         ErrorCode("BATCH_TOO_LARGE", "A JSON-RPC batch has too many messages.", "Send fewer at once."),
     ),
     "Files that are no notes, and the web": (

@@ -87,6 +87,7 @@ ONLY = {
     # meaning/embedding.py: embedding notes while the vault is watched.
     # vault/attachment_texts/attachment_texts.py: reading attachments meanwhile.
     # vault/holding/delayed_writes.py: writing what was kept back, if a policy asks for that.
+    # cluster/replica.py: renewing leases, also while calls take long.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/workers.py",
@@ -101,6 +102,7 @@ ONLY = {
         "meaning/embedding.py",
         "vault/attachment_texts/attachment_texts.py",
         "vault/holding/delayed_writes.py",
+        "cluster/replica.py",
     ),
     # cli/memory.py: a hook ends in time, whatever the disk does. meaning/worker.py: a model that does not answer is ended.
     "threading.Timer": ("cli/memory.py", "meaning/worker.py"),
@@ -113,7 +115,7 @@ ONLY = {
     ),
     "subprocess.run": ("service.py", "vault/editing/conflicts.py"),
     # service.py: between two questions to a service that starts.
-    "time.sleep": ("service.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),
+    "time.sleep": ("cli/database.py", "service.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),
 }
 BANNED_NAMES = ("utils", "common", "shared", "helpers", "core")
 BANNED_CLASSES = ("Manager", "Service", "Helper", "Base")

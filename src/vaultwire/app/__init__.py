@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from vaultwire.server.middleware import Middleware
     from vaultwire.toolkit.registry import Description
     from vaultwire.transports.relay.connect import Target
+    from vaultwire.vault.changes.record_store import RecordStore
     from vaultwire.vault.vault import Vault
 
 
@@ -78,6 +79,18 @@ def run_serve(
     from vaultwire.app.serving import NetworkServer, serve_all  # noqa: PLC0415
     from vaultwire.transports.http_server import Limits  # noqa: PLC0415
 
+    if network.database is not None:
+        from vaultwire.app.shared_serving import SharedServer  # noqa: PLC0415 - an extra
+
+        if on_editor is not None:
+            raise ConfigError("--ide and --database exclude each other: an editor's files are on one computer")
+
+        def make_methods(records_of: Callable[[str], RecordStore]) -> tuple[Methods, Narrow]:
+            handlers, narrow = make_run(config, network, records_of)
+            return (handlers, session_maker(config, handlers)), narrow
+
+        serve_all([SharedServer(config, network, make_methods, on_ready)], Limits())
+        return
     handlers, narrow = make_run(config, network)
     editors: Sequence[EditorServer] = ()
     if on_editor is not None:
@@ -156,11 +169,13 @@ def make_handlers(config: Config) -> Handlers:
     return make_run(config)[0]
 
 
-def make_run(config: Config, network: NetworkConfig | None = None) -> tuple[Handlers, Narrow]:
+def make_run(
+    config: Config, network: NetworkConfig | None = None, records_of: Callable[[str], RecordStore] | None = None
+) -> tuple[Handlers, Narrow]:
     """Return the methods of this run, and what returns the same for clients that see some folders only.
 
     These get engines of their own, whose rules hide all else: so nothing outside is in a count, a rank, a link or a hint.
-    ``network``: where the run is served, if it is.
+    ``network``: where the run is served, if it is. ``records_of``: as for ``open_vault``.
     """
     loaded = load_policy(config)
     policy = make_policy(config, loaded)
@@ -194,6 +209,7 @@ def make_run(config: Config, network: NetworkConfig | None = None) -> tuple[Hand
                 config.for_vault(name),
                 [other for other in names if other != name],
                 narrow_policy(loaded, [path for vault, path in folders if vault == name]),
+                records_of,
             )
             for name in names
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 
 from vaultwire.config import Config, ConfigError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from vaultwire.trust.policy_file import LoadedPolicy
     from vaultwire.vault.attachment_texts.attachment_texts import AttachmentTexts
     from vaultwire.vault.changes.change import JournalReport
+    from vaultwire.vault.changes.record_store import RecordStore
     from vaultwire.vault.disk.files import Files
     from vaultwire.vault.disk.inspection import Fingerprint, Inspection
     from vaultwire.vault.errors import VaultError
@@ -114,8 +116,16 @@ def make_outside(
     return Outside(policy.may_reach, AttachmentSources(attachment_folders, vaults, policy))
 
 
-def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy | None = None) -> Vault:
-    """Return the engine over the default vault; ``others`` are the names of the other vaults of this run."""
+def open_vault(
+    config: Config,
+    others: Sequence[str] = (),
+    loaded: LoadedPolicy | None = None,
+    records_of: Callable[[str], RecordStore] | None = None,
+) -> Vault:
+    """Return the engine over the default vault; ``others`` are the names of the other vaults of this run.
+
+    ``records_of`` returns what keeps the records of a vault that several servers share, by its name.
+    """
     from datetime import datetime  # noqa: PLC0415 - after the first answer
 
     from vaultwire.vault.changes.executor import Changes  # noqa: PLC0415
@@ -126,11 +136,17 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
     keep_private(config.state)
     files = open_files(config, loaded)
     index = open_index(files, config.cache)
+    recovers = not make_policy(config, loaded).read_only
+    changes = Changes(files, index, config.state, recovers=recovers)
+    if records_of is not None:
+        changes.recover()  # what a server without the database has left open on this computer
+        store = records_of(shared_name(config))
+        changes = Changes(files, index, config.state, recovers=recovers, store=store)
     bench = Workbench(
         files,
         index,
         open_settings(files),
-        Changes(files, index, config.state, recovers=not make_policy(config, loaded).read_only),
+        changes,
         now=datetime.now,
         max_attachment_bytes=MAX_ATTACHMENT_BYTES if loaded is None else loaded.attachment_bytes,
         read_first=config.read_first,
@@ -145,6 +161,12 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
     if config.search_attachments:
         bench.attachment_texts = open_attachment_texts(files, index, bench.max_attachment_bytes)
     return Vault(bench, next(iter(config.vaults)), others)
+
+
+def shared_name(config: Config) -> str:
+    """Return the name of the default vault for all servers that share it: its own, or its folder's."""
+    name, folder = next(iter(config.vaults.items()))
+    return name or os.path.basename(folder) or folder
 
 
 def _open_meaning(model: str, files: Files, index: Index, cache: str, policy: Policy) -> Finding:

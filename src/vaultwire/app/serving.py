@@ -24,6 +24,9 @@ from vaultwire.vault.caller import MEMORY_BUDGET
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 
 if TYPE_CHECKING:
+    import socket
+    import ssl
+
     from vaultwire.config import Options
     from vaultwire.desk.http_endpoint import DeskEndpoint
     from vaultwire.protocol.revisions import Revision
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from vaultwire.remote.store import Folders
     from vaultwire.server.handlers import Handlers
     from vaultwire.server.vaults import Vaults
-    from vaultwire.transports import Message, Receive, Scope, Send
+    from vaultwire.transports import App, Message, Receive, Scope, Send
     from vaultwire.transports.http_server import Endpoint, Limits
     from vaultwire.transports.oauth import Protected
 
@@ -81,7 +84,8 @@ class NetworkConfig(NamedTuple):
 
     ``allow_host``: further names of this server. ``allow_origin``: web pages of other servers that may call.
     ``cors_any_origin``: every web page may call the REST API, as its contract says. ``keys``: the folder of the keys.
-    ``desk``: the page for the person is served, too.
+    ``desk``: the page for the person is served, too. ``database``: the address of the one between several servers, which reach
+    this one at ``replica_url``, None for where it listens; a server that is silent for ``lease_seconds`` loses its vaults.
     """
 
     keys: str
@@ -98,11 +102,15 @@ class NetworkConfig(NamedTuple):
     metrics: bool = False
     log_json: bool = False
     desk: bool = True
+    database: str | None = None
+    replica_url: str | None = None
+    lease_seconds: int = 15
 
 
 # The settings that an app on any server has, too.
 _PUBLIC = ("public_url", "client_host", "connector")
-APP_SETTINGS = frozenset((*NetworkConfig._fields, *_PUBLIC)) - {"keys", "host", "port", "tls_cert", "tls_key", "public"}
+_OF_SERVER = {"keys", "host", "port", "tls_cert", "tls_key", "public", "database", "replica_url", "lease_seconds"}
+APP_SETTINGS = frozenset((*NetworkConfig._fields, *_PUBLIC)) - _OF_SERVER
 
 
 def make_network_config(config: Config, **options: Any) -> NetworkConfig:
@@ -119,6 +127,10 @@ def make_network_config(config: Config, **options: Any) -> NetworkConfig:
         network = _at_public_url(config, network, url, hosts, has_connectors=bool(connector))
     elif hosts or connector:
         raise ConfigError("--client-host and --connector need --public-url")
+    if network.database is not None:
+        _check_shared(network)
+    elif network.replica_url is not None:
+        raise ConfigError("--replica-url needs --database")
     if not 0 <= network.port <= MAX_PORT:
         raise ConfigError(f"--port must be from 0 (any free one) to {MAX_PORT}, got {network.port}")
     if network.tls_key is not None and network.tls_cert is None:
@@ -131,6 +143,21 @@ def make_network_config(config: Config, **options: Any) -> NetworkConfig:
         if not scheme or not separator or not rest or any(character in rest for character in "/@ *"):
             raise ConfigError(f"--allow-origin takes a page's origin such as https://example.org, got {origin!r}")
     return network._replace(allow_origin=tuple(map(str.lower, network.allow_origin)))  # as browsers spell them
+
+
+_REPLICA_URL = re.compile(r"https?://(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-f:.]+\]):[0-9]{1,5}")
+_LEASE_SECONDS = range(3, 301)
+
+
+def _check_shared(network: NetworkConfig) -> None:
+    """Raise ConfigError for settings with which several servers cannot share vaults."""
+    if network.public is not None:
+        raise ConfigError("--public-url and --database exclude each other: people and grants are kept on one computer")
+    if network.replica_url is not None and not _REPLICA_URL.fullmatch(network.replica_url):
+        right = "the address at which the other servers reach this one, such as http://10.0.0.7:3000"
+        raise ConfigError(f"--replica-url takes {right}, got {network.replica_url!r}")
+    if network.lease_seconds not in _LEASE_SECONDS:
+        raise ConfigError(f"--lease-seconds must be from 3 to 300, got {network.lease_seconds}")
 
 
 def read_public_url(url: str) -> tuple[str, str]:
@@ -539,6 +566,46 @@ def _folders_in(vaults: Vaults, name: str) -> list[str]:
 # ``serve``: the ASGI app of a run on our own HTTP server, at an address of this computer.
 
 
+class Place(NamedTuple):
+    """Where a server listens, at ``url``, and what observes it."""
+
+    url: str
+    address: Address
+    observer: guard.Observer
+    listener: socket.socket
+    tls: ssl.SSLContext | None
+
+    @property
+    def in_the_open(self) -> bool:
+        """Whether others can read what it says on the way."""
+        return self.tls is None and not self.address.is_local
+
+    def endpoint(self, app: App) -> Endpoint:
+        """Return the endpoint with an app."""
+        from vaultwire.transports.http_server import Endpoint  # noqa: PLC0415 - not under the server of another
+
+        return Endpoint(app, self.listener, self.tls, rest.CORS)
+
+
+def listen(network: NetworkConfig) -> Place:
+    """Bind the server's socket, and send its own messages where the settings say. Raises ConfigError."""
+    observer = guard.Observer(log_json=network.log_json, metrics=network.metrics)
+    observer.take_stderr()
+    try:
+        tls = None if network.tls_cert is None else listening.make_tls(network.tls_cert, network.tls_key)
+        listener = listening.bind(network.host, network.port)
+    except listening.StartError as error:
+        raise ConfigError(str(error)) from None
+    url = listening.url(listener, tls=tls is not None)
+    address = Address(
+        listening.names(listener, network.host, *network.allow_host),
+        listening.is_any_address(listener),
+        listening.is_loopback(listener),
+        url,
+    )
+    return Place(url, address, observer, listener, tls)
+
+
 class NetworkServer:
     """The app of a run at its address."""
 
@@ -557,27 +624,12 @@ class NetworkServer:
         ``on_ready`` is called with the server's URL once it answers, and with ``in_the_open=True`` if others can read what it
         says on the way. Raises ConfigError where that cannot be.
         """
-        from vaultwire.transports.http_server import Endpoint  # noqa: PLC0415 - not under the server of another
-
-        observer = guard.Observer(log_json=serving.log_json, metrics=serving.metrics)
-        observer.take_stderr()
-        try:
-            tls = None if serving.tls_cert is None else listening.make_tls(serving.tls_cert, serving.tls_key)
-            listener = listening.bind(serving.host, serving.port)
-        except listening.StartError as error:
-            raise ConfigError(str(error)) from None
-        url = listening.url(listener, tls=tls is not None)
-        address = Address(
-            listening.names(listener, serving.host, *serving.allow_host),
-            listening.is_any_address(listener),
-            listening.is_loopback(listener),
-            url,
-        )
+        place = listen(serving)
         page, announce = desk
-        self._announcement = None if announce is None else announce(url)
-        self._app = HttpApp(handlers, new_session, serving, address, observer, page, narrow)
-        self._on_ready = partial(on_ready, url, in_the_open=tls is None and not address.is_local)
-        self.endpoints = [Endpoint(self._app, listener, tls, rest.CORS)]
+        self._announcement = None if announce is None else announce(place.url)
+        self._app = HttpApp(handlers, new_session, serving, place.address, place.observer, page, narrow)
+        self._on_ready = partial(on_ready, place.url, in_the_open=place.in_the_open)
+        self.endpoints = [place.endpoint(self._app)]
 
     def begin(self) -> None:
         """Open the vault, and say where it is served."""

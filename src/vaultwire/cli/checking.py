@@ -164,6 +164,7 @@ _EXTRAS = {
     "images": "makes large pictures smaller",
     "oauth": "checks the tokens of an OAuth issuer",
     "pdf": "reads the text of PDFs, and searches it",
+    "postgres": "lets several servers share vaults",
     "remote": "lets people sign in from elsewhere",
     "web": "searches the web",
 }

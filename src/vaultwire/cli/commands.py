@@ -13,6 +13,7 @@ from vaultwire.cli import (  # noqa: F401 - each declares commands
     checking,
     clients,
     completion,
+    database,
     demo,
     editors,
     history,

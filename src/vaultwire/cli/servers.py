@@ -17,6 +17,7 @@ from vaultwire.cli.remote import check_beside
 from vaultwire.cli.terminal import complain, say, say_data
 from vaultwire.config import (
     CACHE_VARIABLE,
+    DATABASE_VARIABLE,
     OBSIDIAN_VARIABLE,
     STATE_VARIABLE,
     Config,
@@ -81,6 +82,24 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
     )
     others.add_argument("--ide", action="store_true", help="also connect Claude Code as its editor (see vaultwire ide)")
     editors.add_companions(others)
+    shared = parser.add_argument_group("several servers for the same vaults (docs/teams.md)")
+    shared.add_argument(
+        "--database",
+        metavar="URL",
+        help=f"share the vaults with other servers through this PostgreSQL (or set {DATABASE_VARIABLE})",
+    )
+    shared.add_argument(
+        "--replica-url",
+        metavar="URL",
+        help="where the other servers reach this one, such as http://10.0.0.7:3000 (where it listens)",
+    )
+    shared.add_argument(
+        "--lease-seconds",
+        type=int,
+        default=15,
+        metavar="SECONDS",
+        help="after so long without a sign of this server another one takes its vaults (15)",
+    )
     watching = parser.add_argument_group("logs and metrics")
     watching.add_argument("--metrics", action="store_true", help="serve metrics for Prometheus at /metrics")
     watching.add_argument("--log-json", action="store_true", help="print a JSON line on stderr for each request")
@@ -163,6 +182,7 @@ def network_config(config: Config, options: argparse.Namespace) -> NetworkConfig
 
     values = {name: value for name, value in vars(options).items() if name in NetworkConfig._fields}
     values |= {name: getattr(options, name) for name in ("public_url", "client_host", "connector")}
+    values["database"] = options.database or os.environ.get(DATABASE_VARIABLE) or None
     return make_network_config(config, oauth=_oauth(options), **values)
 
 

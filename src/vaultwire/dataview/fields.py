@@ -459,9 +459,9 @@ def rename_field(text: str, old: str, new: str) -> str:
         start = text.index(field.name, starts[field.line - 1] + field.start)
         edits.append(Replacement(start, start + len(field.name), new))
     after = apply_replacements(text, edits)
-    wanted = [(new if field in renamed else field.name, field.value, field.line) for field in before]
+    expected = [(new if field in renamed else field.name, field.value, field.line) for field in before]
     lines = {field.line for field in before}
-    if wanted != [(field.name, field.value, field.line) for field in inline_fields(after) if field.line in lines]:
+    if expected != [(field.name, field.value, field.line) for field in inline_fields(after) if field.line in lines]:
         raise FieldError(f"cannot have {new!r} as the name of an inline field")
     return after
 

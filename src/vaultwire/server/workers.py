@@ -15,7 +15,7 @@ from vaultwire.protocol.events import Answered, Cancel, Request, Send
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
 from vaultwire.server.results import INTERNAL, Refusal, Result
 from vaultwire.server.subscriptions import Listening
-from vaultwire.vault.errors import TIMEOUT, Stopped
+from vaultwire.vault.errors import SERVER_BUSY, TIMEOUT, Stopped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -390,9 +390,6 @@ if TYPE_CHECKING:
 # Python runs one thread at a time; a second uses the time in which the first waits for the disk, more gain little.
 READERS = 4
 
-BUSY = "SERVER_BUSY"
-"""The error code of a call that was not begun, because too many are under way."""
-
 _NO_ROOM = "The server waits for clients to read their answers and has no memory for more; try again in a moment."
 
 
@@ -480,7 +477,7 @@ class Workers:
         with self.lock:
             if self._is_too_much(task):
                 message = "The server works on too many calls at once; try again when some are done."
-                self._answer(session, request, answer.give_up(BUSY, message), sink)
+                self._answer(session, request, answer.give_up(SERVER_BUSY, message), sink)
                 return
             self._tasks[request] = task
             self.watch(task)
@@ -512,7 +509,7 @@ class Workers:
         task.has_started = True  # before it reads ``stopped``; the watchdog sets ``stopped`` before it reads this
         try:
             if not task.stopped:  # cancelled or timed out while it waited for a thread
-                answer = job.run(task) if self._has_room(0) else job.give_up(BUSY, _NO_ROOM)
+                answer = job.run(task) if self._has_room(0) else job.give_up(SERVER_BUSY, _NO_ROOM)
         except Stopped:
             pass
         except Exception:  # noqa: BLE001 - the client must get an answer in any case

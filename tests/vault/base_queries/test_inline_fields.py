@@ -162,6 +162,29 @@ def test_hidden_notes_are_nowhere(tmp_path: Path) -> None:
     assert [hit.path for hit in vault.search("[rating:8]", "", 0, 20).hits] == []
 
 
+@pytest.mark.parametrize("switch", [True, False])
+@pytest.mark.parametrize(
+    ("line", "is_there"),
+    [
+        ("private:: true", False),
+        ("x [Private:: yes] y", False),
+        ("- [ ] task (private:: 1)", False),
+        ("status:: draft", False),
+        ("private:: no", True),
+        ("private::", True),
+        ("status:: done", True),
+        ("`private:: true`", True),
+        ("private: true", True),
+    ],
+)
+def test_an_inline_field_makes_a_note_private(tmp_path: Path, line: str, is_there: bool, switch: bool) -> None:
+    """As the property of its name would, with the switch and without: whoever writes it means it."""
+    write_vault(tmp_path, f"=== N.md\ntext\n\n{line}\n=== O.md\n")
+    rules = PathRules(privacy=PrivacyRules(properties={"private": None, "status": "draft"}))
+    vault = open_vault(tmp_path, rules=rules, has_inline_fields=switch)
+    assert ("N.md" in vault.overview.paths()) is is_there
+
+
 @pytest.mark.parametrize("query", ["TABLE rating, mood, weight, price, up", "LIST WHERE rating = 7", "TASK"])
 def test_dataview_gives_the_same_with_and_without_the_switch(tmp_path: Path, query: str) -> None:
     """It reads fields with their text, by its own rules: of a property and a field of one name it has both values."""

@@ -17,13 +17,14 @@ from typing import Any
 import pytest
 
 from support import statements_of_journals
-from support.killing import NoIndex, open_changes, tree
+from support.killing import NoIndex, open_changes, swap_names, tree
 from support.memory_text import MemoryText
 from support.refusals import refusal, refused
 from support.renaming import around_calls, nothing, without_exchange
 from support.vaults import open_vault, vault_over, write_vault
 from vaultwire.vault.changes.change import Author, FileChange, Move, Step, Write
 from vaultwire.vault.changes.executor import Changes
+from vaultwire.vault.changes.journal import Journal
 from vaultwire.vault.disk import file_operations
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import (
@@ -560,3 +561,20 @@ def test_a_client_of_any_name_is_on_record(tmp_path: Path) -> None:
         changes.execute([Write(path("A.md"), files.read(path("A.md")).data, b"new\n")], author)
     _, later = open_changes(root, tmp_path / "state")
     assert [change.author for change in later.latest()] == [author]
+
+
+def test_swapped_names_stay_swapped_if_the_end_of_the_change_cannot_be_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, state = write_vault(tmp_path / "vault", "=== Note.md\none\n=== Other.md\ntwo\n"), tmp_path / "state"
+    files, changes = open_changes(root, state)
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch, changes.locked():
+        patch.setattr(Journal, "end", refuse)
+        assert changes.execute(swap_names(files)).id == 1  # done, and told so
+    with open_changes(root, state)[1].locked():
+        assert (root / "Note.md").read_text() == "two\n"
+        assert (root / "Other.md").read_text() == "one\n"

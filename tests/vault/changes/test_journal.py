@@ -22,7 +22,7 @@ from support import statements_of_journals
 from support.killing import dies_at
 from vaultwire.vault.changes.change import Author, Change, Intent, Move, PriorState, Step, Write
 from vaultwire.vault.changes.journal import KEEP, Ending, Journal, Retention
-from vaultwire.vault.changes.record_store import DamagedStoreError, RecordStore
+from vaultwire.vault.changes.record_store import DamagedStoreError, SqliteRecords
 from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.holding.proposals import Decision, DecisionLog
@@ -62,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def opened(folder: Path, retention: Retention = KEEP) -> Journal:
-    return Journal(RecordStore(str(folder), "/the/vault"), retention)
+    return Journal(SqliteRecords(str(folder), "/the/vault"), retention)
 
 
 PATHS = st.text(min_size=1, max_size=20).filter(lambda text: text.isprintable()).map(VaultPath)
@@ -95,7 +95,7 @@ def test_an_edit_of_a_long_note_takes_little_more_than_the_note_compressed(folde
     note = random.Random(1).randbytes(50_000)
     journal = opened(folder)
     journal.begin(intent(1, Write(VaultPath("A.md"), note, note + b"one more line\n")), Stages(NO_PROGRESS))
-    assert RecordStore(str(folder)).rows("SELECT size < 50600 FROM changes") == [(1,)]
+    assert SqliteRecords(str(folder)).rows("SELECT size < 50600 FROM changes") == [(1,)]
 
 
 def test_the_journal_knows_the_changes_and_the_open_one(folder: Path) -> None:
@@ -307,7 +307,7 @@ def test_a_decision_replaces_a_damaged_file_too_and_only_once(damaged: Path) -> 
     with (damaged / "journal.sqlite3").open("r+b") as file:
         file.seek((page - 1) * 4096)
         file.write(b"\xff" * 4096)
-    one, other = (RecordStore(str(damaged)) for _ in range(2))
+    one, other = (SqliteRecords(str(damaged)) for _ in range(2))
     for store in (one, other):
         with pytest.raises(DamagedStoreError):
             DecisionLog(store).all()
@@ -323,7 +323,7 @@ def test_what_is_written_while_a_damaged_file_is_replaced_goes_to_the_new_one(
     damaged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite3, "connect", statements_of_journals.connect)
-    log = DecisionLog(RecordStore(str(damaged)))
+    log = DecisionLog(SqliteRecords(str(damaged)))
     assert log.all() == []  # has the damaged file open
 
     def before(sql: str) -> None:
@@ -333,7 +333,7 @@ def test_what_is_written_while_a_damaged_file_is_replaced_goes_to_the_new_one(
 
     monkeypatch.setattr(statements_of_journals, "before", before)
     log.add(Decision("kept", change=3))
-    assert [decision.change for decision in DecisionLog(RecordStore(str(damaged))).all()] == [3]
+    assert [decision.change for decision in DecisionLog(SqliteRecords(str(damaged))).all()] == [3]
 
 
 def test_a_file_of_noise_is_kept_and_numbers_go_on(folder: Path) -> None:
@@ -373,7 +373,7 @@ def test_the_oldest_changes_go_when_there_is_too_much_and_never_the_last(folder:
     assert 5 < len(kept) < 15
     assert ids(opened(folder)) == kept
     assert journal.load(1) is None
-    assert RecordStore(str(folder)).size() < 120_000
+    assert SqliteRecords(str(folder)).size() < 120_000
     assert add(opened(folder, Retention(days=90, total_bytes=0)), size=500) == 61
     assert ids(opened(folder)) == [61]
 
@@ -427,13 +427,13 @@ def test_processes_that_begin_at_once_lose_nothing_of_each_other(tmp_path: Path)
     for number in range(8):
         child = os.fork()
         if child == 0:
-            log = DecisionLog(RecordStore(str(tmp_path / "journal")))
+            log = DecisionLog(SqliteRecords(str(tmp_path / "journal")))
             for each in range(5):
                 log.add(Decision("kept", change=10 * number + each))
             os._exit(0)
         children.append(child)
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * 8
-    kept = [decision.change for decision in DecisionLog(RecordStore(str(tmp_path / "journal"))).all()]
+    kept = [decision.change for decision in DecisionLog(SqliteRecords(str(tmp_path / "journal"))).all()]
     assert sorted(each for each in kept if each is not None) == [10 * n + each for n in range(8) for each in range(5)]
 
 

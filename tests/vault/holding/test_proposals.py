@@ -16,7 +16,7 @@ from support import statements_of_journals
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.changes.change import Author, Move, Write, edit_of
 from vaultwire.vault.changes.journal import Retention
-from vaultwire.vault.changes.record_store import RecordStore
+from vaultwire.vault.changes.record_store import SqliteRecords
 from vaultwire.vault.disk import file_operations
 from vaultwire.vault.errors import TOO_MANY_WAITING, VaultError
 from vaultwire.vault.holding.proposals import Decision, DecisionLog, ProposalStore, Room
@@ -38,15 +38,15 @@ def damage(folder: Path, sql: str) -> None:
 
 
 def test_another_process_finds_a_proposal_with_every_byte(tmp_path: Path) -> None:
-    made = ProposalStore(RecordStore(str(tmp_path))).add("write", AUTHOR, STEPS, label="a label")
-    (found,) = ProposalStore(RecordStore(str(tmp_path))).all()
+    made = ProposalStore(SqliteRecords(str(tmp_path))).add("write", AUTHOR, STEPS, label="a label")
+    (found,) = ProposalStore(SqliteRecords(str(tmp_path))).all()
     assert (found.id, found.author, found.label, found.state) == (made.id, AUTHOR, "a label", "waiting")
     assert found.steps == STEPS
     assert [step.after for step in found.steps if isinstance(step, Write)] == [b"new\n", b"\xff\x00"]
 
 
 def test_a_proposal_is_decided_once(tmp_path: Path) -> None:
-    one, other = ProposalStore(RecordStore(str(tmp_path))), ProposalStore(RecordStore(str(tmp_path)))
+    one, other = ProposalStore(SqliteRecords(str(tmp_path))), ProposalStore(SqliteRecords(str(tmp_path)))
     number = one.add("write", AUTHOR, STEPS).id
     before = one.stamp()
     assert other.decide(number, "refused", reason="not now")
@@ -58,7 +58,7 @@ def test_a_proposal_is_decided_once(tmp_path: Path) -> None:
 
 
 def test_decisions_come_in_their_order_and_a_damaged_one_hides_no_other(tmp_path: Path) -> None:
-    log = DecisionLog(RecordStore(str(tmp_path)))
+    log = DecisionLog(SqliteRecords(str(tmp_path)))
     log.add(Decision("kept", change=1), Decision("undone", "5e55", "someone", change=2, by=3, text="undone"))
     _, position = log.since(0)
     log.add(Decision("kept", change=9))
@@ -82,10 +82,10 @@ def test_an_edit_that_reads_its_note_is_wholly_in_the_proposal(tmp_path: Path) -
 
 
 def test_a_damaged_proposal_is_said_and_hides_no_other(tmp_path: Path) -> None:
-    store = ProposalStore(RecordStore(str(tmp_path)))
+    store = ProposalStore(SqliteRecords(str(tmp_path)))
     numbers = [store.add("write", AUTHOR, STEPS).id for _ in range(3)]
     damage(tmp_path, "UPDATE steps SET facts = replace(facts, 'Plan', 'Plot') WHERE owner = 'p2'")
-    again = ProposalStore(RecordStore(str(tmp_path)))
+    again = ProposalStore(SqliteRecords(str(tmp_path)))
     assert [each.id for each in again.all()] == [numbers[0], numbers[2]]
     assert again.unreadable() == [2]
     assert again.add("write", AUTHOR, STEPS).id == 4
@@ -93,13 +93,13 @@ def test_a_damaged_proposal_is_said_and_hides_no_other(tmp_path: Path) -> None:
 
 
 def test_a_damaged_decision_lets_nothing_be_written(tmp_path: Path) -> None:
-    store = ProposalStore(RecordStore(str(tmp_path)))
+    store = ProposalStore(SqliteRecords(str(tmp_path)))
     number = store.add("write", AUTHOR, STEPS).id
     store.decide(number, "refused")
     damage(tmp_path, "UPDATE proposals SET state = 'waitinh', decision = ''")
-    (found,) = ProposalStore(RecordStore(str(tmp_path))).all()
+    (found,) = ProposalStore(SqliteRecords(str(tmp_path))).all()
     assert found.state == "refused"
-    assert not ProposalStore(RecordStore(str(tmp_path))).decide(number, "accepted")
+    assert not ProposalStore(SqliteRecords(str(tmp_path))).decide(number, "accepted")
 
 
 def test_a_file_system_without_hard_links_and_exchange_keeps_proposals(
@@ -110,22 +110,22 @@ def test_a_file_system_without_hard_links_and_exchange_keeps_proposals(
 
     monkeypatch.setattr(os, "link", refused)
     monkeypatch.setattr(file_operations, "system_rename", lambda: None)
-    one, other = ProposalStore(RecordStore(str(tmp_path))), ProposalStore(RecordStore(str(tmp_path)))
+    one, other = ProposalStore(SqliteRecords(str(tmp_path))), ProposalStore(SqliteRecords(str(tmp_path)))
     assert [store.add("write", AUTHOR, STEPS).id for store in (one, other, one)] == [1, 2, 3]
     assert [store.decide(2, "refused") for store in (one, other)] == [True, False]
 
 
 def test_old_decided_proposals_go_and_waiting_ones_never_do(tmp_path: Path) -> None:
-    store = ProposalStore(RecordStore(str(tmp_path)), Retention(days=-1))
+    store = ProposalStore(SqliteRecords(str(tmp_path)), Retention(days=-1))
     for _ in range(4):
         store.add("write", AUTHOR, STEPS)
     for number in (1, 2, 4):
         store.decide(number, "refused")
-    later = ProposalStore(RecordStore(str(tmp_path)), Retention(days=-1))
+    later = ProposalStore(SqliteRecords(str(tmp_path)), Retention(days=-1))
     assert later.add("write", AUTHOR, STEPS).id == 5
     assert [(each.id, each.state) for each in later.all()] == [(3, "waiting"), (5, "waiting")]
     assert [each.id for each in store.all()] == [3, 5]
-    records = RecordStore(str(tmp_path))
+    records = SqliteRecords(str(tmp_path))
     for table in ("steps", "contents"):
         assert records.rows(f"SELECT DISTINCT owner FROM {table} ORDER BY owner") == [("p3",), ("p5",)]
     later.decide(5, "refused")
@@ -133,13 +133,13 @@ def test_old_decided_proposals_go_and_waiting_ones_never_do(tmp_path: Path) -> N
 
 
 def test_decided_proposals_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = ProposalStore(RecordStore(str(tmp_path)))
+    store = ProposalStore(SqliteRecords(str(tmp_path)))
     for _ in range(20):
         store.decide(store.add("write", AUTHOR, STEPS).id, "refused")
     statements: list[str] = []
     monkeypatch.setattr(sqlite3, "connect", statements_of_journals.connect)
     monkeypatch.setattr(statements_of_journals, "before", statements.append)
-    again = ProposalStore(RecordStore(str(tmp_path)))
+    again = ProposalStore(SqliteRecords(str(tmp_path)))
     assert len(again.all()) == 20
     assert sum("FROM steps" in each for each in statements) == 20
     assert len(again.all()) == 20
@@ -201,7 +201,7 @@ def test_no_client_and_not_all_of_them_have_more_waiting_than_they_may(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int] | int]
 ) -> None:
     of_client, of_all = Room(4, 10_000), Room(9, 22_000)
-    store = ProposalStore(RecordStore(str(tmp_path_factory.mktemp("proposals"))), of_client=of_client, of_all=of_all)
+    store = ProposalStore(SqliteRecords(str(tmp_path_factory.mktemp("proposals"))), of_client=of_client, of_all=of_all)
     sizes: dict[int, tuple[str, int]] = {}
     for step in steps:
         if isinstance(step, int):

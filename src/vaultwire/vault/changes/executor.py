@@ -30,7 +30,7 @@ from vaultwire.vault.changes.change import (
 from vaultwire.vault.changes.journal import KEEP, Ending, Journal, Retention, VisibleChanges
 from vaultwire.vault.changes.old_journal import count_old_changes, has_old_files, take_over
 from vaultwire.vault.changes.projected_tree import ProjectedTree, simplified, without_aliases
-from vaultwire.vault.changes.record_store import RecordStore
+from vaultwire.vault.changes.record_store import RecordsAwayError, RecordStore, SqliteRecords, busy
 from vaultwire.vault.changes.staging import StagedChange
 from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.file_operations import make_private
@@ -222,9 +222,16 @@ class Changes:
     """
 
     def __init__(
-        self, files: Files, index: Index, home: str, retention: Retention = KEEP, *, recovers: bool = True
+        self,
+        files: Files,
+        index: Index,
+        home: str,
+        retention: Retention = KEEP,
+        *,
+        recovers: bool = True,
+        store: RecordStore | None = None,
     ) -> None:
-        """``home`` is the folder for state that must outlast the process.
+        """``home`` is the folder for state that must outlast the process. ``store``: keeps the records instead of a file there.
 
         With ``recovers`` off, a change that a killed process left open waits for the next change.
         """
@@ -233,7 +240,8 @@ class Changes:
         self.recovers = recovers
         key = hashlib.blake2b(os.fsencode(files.root), digest_size=12).hexdigest()
         self._folder = os.path.join(home, f"journal-{key}")
-        self.store = RecordStore(self._folder, files.root, self._take_over_old)
+        self._is_shared = store is not None
+        self.store: RecordStore = store or SqliteRecords(self._folder, files.root, self._take_over_old)
         self._journal = Journal(self.store, retention)
         self._visible: VisibleChanges | None = VisibleChanges(self._journal, files) if files.hides_some else None
         path = os.path.join(self._folder, "lock")
@@ -258,6 +266,7 @@ class Changes:
         with ExitStack() as held:
             with self._journal_errors():
                 held.enter_context(self._locked(progress))
+                self.store.verify()
             self._recover(Stages(progress))
             self._holder = threading.get_ident()
             try:
@@ -267,7 +276,7 @@ class Changes:
 
     def recover(self) -> None:
         """Finish or roll back what a killed process left open, if there can be such and this run may. For the start."""
-        if self.recovers and os.path.isdir(self._folder):
+        if self.recovers and (self._is_shared or os.path.isdir(self._folder)):
             try:
                 with self.locked():
                     pass
@@ -300,9 +309,10 @@ class Changes:
         if not needed:
             return Change(0, now, author, (), undoes)
         partly = (*undoes, folders_of) if folders_of else undoes
-        made = {folder for undone in self._journal.load_all(partly) for folder in undone.new_folders}
+        with self._journal_errors():
+            made = {folder for undone in self._journal.load_all(partly) for folder in undone.new_folders}
+            number = self._journal.next_id()
         removed_folders = tuple(sorted(made, key=lambda folder: (folder.count("/"), folder)))
-        number = self._journal.next_id()
         draft = Intent(number, "", now, author, undoes, tuple(needed), (), (), removed_folders, proposal=proposal)
         stages = Stages(progress)
         intent = PreconditionCheck(self._files).check(draft, stages)
@@ -330,7 +340,8 @@ class Changes:
         for step in steps:
             if self.bytes_at(step.path) != step.after:
                 raise VaultError(STALE_EDIT, f"{step.path!r} was changed by another program meanwhile.", path=step.path)
-        number, now = self._journal.next_id(), time.time_ns()
+        with self._journal_errors():
+            number, now = self._journal.next_id(), time.time_ns()
         priors = tuple(PriorState(step.path, was_free=step.old is None) for step in steps)
         # With a token of its own, so that no other change's temporary files are taken for those of this one.
         intent = Intent(number, os.urandom(4).hex(), now, author, (), tuple(steps), priors, (), (), proposal=proposal)
@@ -350,7 +361,7 @@ class Changes:
 
     def _take(self, intent: Intent, stages: Stages, progress: Progress) -> None:
         """Take the steps of a recorded change, or none of them."""
-        staged = StagedChange(self._files, intent)
+        staged = StagedChange(self._files, intent, self._check)
         count = len(intent.steps)
         begun = 0
         try:
@@ -389,13 +400,15 @@ class Changes:
         if intent is None:
             return
         self._files.check_root()
-        staged = StagedChange(self._files, intent)
+        staged = StagedChange(self._files, intent, self._check)
         try:
             if intent.unrestored is None and staged.is_complete() and _can_finish(staged, stages):
                 staged.remove_temporaries()
                 self._journal.end(intent.id, Ending(is_undone=False))
             else:
                 self._roll_back(intent, staged, stages)
+        except RecordsAwayError as error:
+            raise busy(error) from error
         except OSError as error:
             raise VaultError(
                 WRITE_FAILED,
@@ -414,6 +427,9 @@ class Changes:
             make_private(self._folder)  # it holds the text of notes, so only its owner may read it
             with self._process_lock.held(progress):
                 self.store.prepare = None
+                if self._is_shared:  # what an older version has recorded is a file of this computer
+                    yield
+                    return
                 try:
                     take_over(self._folder, self.store)
                 except BaseException:
@@ -429,6 +445,13 @@ class Changes:
             with self._locked(NO_PROGRESS):
                 pass
         self.store.prepare = None
+
+    def _check(self) -> None:
+        """Raise VaultError (SERVER_BUSY) if this process may not change the vault any more."""
+        try:
+            self.store.check()
+        except RecordsAwayError as error:
+            raise busy(error) from error
 
     def _tell_index(self, intent: Intent) -> None:
         paths: set[str] = set()
@@ -514,10 +537,12 @@ class Changes:
     def _journal_errors(self) -> Iterator[None]:
         try:
             yield
+        except RecordsAwayError as error:
+            raise busy(error) from error
         except OSError as error:
             raise VaultError(
                 JOURNAL_FAILED,
-                f"Nothing was changed, because the change cannot be recorded in the journal, {self._folder} "
+                f"Nothing was changed, because the change cannot be recorded in the journal, {self.store.place} "
                 f"({error.strerror or error}). Free space there, or set VAULTWIRE_STATE "
                 "to a folder on a local disk that can be written to.",
             ) from error

@@ -168,7 +168,9 @@ class Journal:
         store, retention = self._store, self._retention
         oldest = retention.oldest_ns()
         last = 0  # of those to remove
-        if store.rows("SELECT 1 FROM (SELECT time_ns FROM changes ORDER BY id LIMIT 1) WHERE time_ns < ?", oldest):
+        if store.rows(
+            "SELECT 1 FROM (SELECT time_ns FROM changes ORDER BY id LIMIT 1) AS first WHERE time_ns < ?", oldest
+        ):
             [(last,)] = store.rows("SELECT coalesce(max(id), 0) FROM changes WHERE time_ns < ?", oldest)
         if store.size() > retention.total_bytes:
             sizes = store.rows("SELECT id, size FROM changes ORDER BY id DESC")

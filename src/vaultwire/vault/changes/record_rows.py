@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from vaultwire.vault.changes.change import Move, PriorState, Step, Write
-from vaultwire.vault.changes.record_store import RecordStore, Transaction
+from vaultwire.vault.changes.record_store import RecordsAwayError, RecordStore, Transaction, busy
 from vaultwire.vault.disk.contents import Content, Patched, patch_of
 from vaultwire.vault.errors import JOURNAL_FAILED, VaultError
 from vaultwire.vault.value_types import VaultPath
@@ -191,6 +191,8 @@ class InStore:
         """See ``Source``."""
         try:
             return _bytes_in(self._store, self._owner, self._number, self._part)
+        except RecordsAwayError as error:
+            raise busy(error) from error
         except OSError as error:
             raise self.damage() from error
 

@@ -1,7 +1,7 @@
-"""The records of one vault, in one SQLite file outside the vault: its changes, proposals and decisions.
+"""The records of one vault: its changes, proposals and decisions. What keeps them, and the one that keeps them in SQLite.
 
-``journal`` and ``holding.proposals`` keep their rows through this class and know only plain SQL, so that another database needs
-only another class like it.
+``journal`` and ``holding.proposals`` keep their rows through a ``RecordStore`` and know only plain SQL. On one computer that is
+``SqliteRecords``, one file outside the vault; where several servers share a vault, ``vaultwire.cluster.records`` has another.
 
 SQLite's write-ahead mode: a commit is one append and one sync, and readers never wait for a writer. It needs a local disk;
 where SQLite finds no shared memory, it keeps its slower mode, and where it finds no locks, it refuses. A file is made under
@@ -15,10 +15,10 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from vaultwire.vault.disk.file_operations import (
     make_private,
@@ -28,6 +28,7 @@ from vaultwire.vault.disk.file_operations import (
     sync_folder,
 )
 from vaultwire.vault.disk.process_lock import ProcessLock
+from vaultwire.vault.errors import SERVER_BUSY, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS
 
 _NAME = "journal.sqlite3"
@@ -73,10 +74,6 @@ CREATE TABLE taken_over (name TEXT PRIMARY KEY, size INTEGER);
 PRAGMA user_version = {_FORMAT};
 """
 
-Transaction: TypeAlias = sqlite3.Connection
-"""What is written in: of it only ``execute`` and ``executemany`` are used, with plain SQL."""
-
-
 _Result = TypeVar("_Result")
 
 
@@ -84,11 +81,100 @@ class DamagedStoreError(OSError):
     """The file is not what was written."""
 
 
-class RecordStore:
-    """The file of records in one folder, which need not exist yet. Safe to use from several threads and processes.
+class RecordsAwayError(OSError):
+    """The records cannot be written for now, and nothing was: the caller may try again. ``strerror`` says why."""
 
-    All methods raise OSError, of which DamagedStoreError says that the file itself is damaged.
+
+# A database that was restarted is back by then, or another server has taken over.
+_RETRY_SECONDS = 5
+
+
+def busy(error: RecordsAwayError) -> VaultError:
+    """Return the error that tells it to a caller (SERVER_BUSY), with when to try again."""
+    message = f"Nothing was changed: {error.strerror}. Try this again in {_RETRY_SECONDS} seconds."
+    return VaultError(SERVER_BUSY, message, retryAfter=_RETRY_SECONDS)
+
+
+class Rows(Protocol):
+    """What a statement gave."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it changed."""
+
+    def fetchone(self) -> Any:
+        """Return the next row, None for none."""
+
+    def fetchall(self) -> list[Any]:
+        """Return all rows."""
+
+
+class Transaction(Protocol):
+    """What is written in, with plain SQL and ``?`` for values."""
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Rows:
+        """Execute a statement."""
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> object:
+        """Execute a statement for each row of values."""
+
+
+class RecordStore(Protocol):
+    """The records of one vault. Safe to use from several threads and processes.
+
+    All methods raise OSError. Of these, DamagedStoreError says that the records themselves are damaged; RecordsAwayError, that
+    they cannot be reached, or not be written by this process any more.
     """
+
+    prepare: Callable[[], None] | None
+    """Called before each use, until it is taken away."""
+
+    @property
+    def place(self) -> str:
+        """Names where they are, to a person."""
+
+    @property
+    def opened(self) -> int:
+        """How many files it has used: another one after the first was set aside."""
+
+    def check(self) -> None:
+        """Raise RecordsAwayError if this process may not change the vault any more. Quick: asked before each rename."""
+
+    def verify(self) -> None:
+        """Do the same as ``check``, and ask those who would know better. Asked before each change."""
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a query; none if nothing was ever recorded."""
+
+    def writing(self, *, sync: bool = True) -> AbstractContextManager[Transaction]:
+        """Write what the block executes, all or nothing; not inside another such block. With ``sync`` it is on the disk when
+        this returns; without, it is there after what was written before it.
+        """
+
+    def stamp(self) -> Hashable:
+        """Return a value that differs once anything was recorded, by any process. Costs one look at the disk."""
+
+    def last_number(self, table: str) -> int:
+        """Return the highest number that a row of a table ever had, 0 for none."""
+
+    def use_up(self, transaction: Transaction, table: str, number: int) -> None:
+        """See to it that no new row of a table gets this number or a lower one."""
+
+    def size(self) -> int:
+        """Return how many bytes they take, as far as that can be told at once."""
+
+    def give_back_room(self) -> None:
+        """Make the file smaller after rows were removed."""
+
+    def close(self) -> None:
+        """Close the file. The next use opens it again."""
+
+    def repaired(self, write: Callable[[], _Result]) -> _Result:
+        """Return what ``write`` returns. If the file is damaged, it is set aside first, and ``write`` is called again."""
+
+
+class SqliteRecords:
+    """The file of records in one folder, which need not exist yet (``RecordStore``)."""
 
     def __init__(self, folder: str, vault: str = "", prepare: Callable[[], None] | None = None) -> None:
         """``vault`` is its path, for a person who looks into the file. ``prepare`` is called before each use, until it is
@@ -108,8 +194,18 @@ class RecordStore:
         self._file: tuple[int, int] | None = None  # which file it is: another process may have set that one aside
         self._opened = self._written = 0
 
+    @property
+    def place(self) -> str:
+        """See ``RecordStore``."""
+        return self._folder
+
+    def check(self) -> None:
+        """Do nothing: who changes the vault holds its lock, and no other process has that."""
+
+    verify = check
+
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a query; none if nothing was ever recorded."""
+        """See ``RecordStore``."""
         self._prepare()
         with self._lock, self._os_errors():
             connection = self._open()
@@ -117,9 +213,7 @@ class RecordStore:
 
     @contextmanager
     def writing(self, *, sync: bool = True) -> Iterator[Transaction]:
-        """Write what the block executes, all or nothing; not inside another such block. With ``sync`` it is on the disk when
-        this returns; without, it is there after what was written before it.
-        """
+        """See ``RecordStore``."""
         self._prepare()
         with self._lock, self._os_errors():
             connection = self._begin(sync=sync)
@@ -147,7 +241,7 @@ class RecordStore:
             connection.rollback()  # meanwhile another process has set it aside
 
     def stamp(self) -> Hashable:
-        """Return a value that differs once anything was recorded, by any process. Costs one look at the disk."""
+        """See ``RecordStore``."""
         self._prepare()
         with self._lock, self._os_errors():
             connection = self._open()
@@ -156,32 +250,32 @@ class RecordStore:
 
     @property
     def opened(self) -> int:
-        """How many files it has used: another one after the first was set aside."""
+        """See ``RecordStore``."""
         return self._opened
 
     def last_number(self, table: str) -> int:
-        """Return the highest number that a row of a table ever had, 0 for none."""
+        """See ``RecordStore``."""
         used = "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?)"
         rows = self.rows(f"SELECT max((SELECT coalesce(max(id), 0) FROM {table}), {used})", table)
         return int(rows[0][0]) if rows else 0
 
     def use_up(self, transaction: Transaction, table: str, number: int) -> None:
-        """See to it that no new row of a table gets this number or a lower one."""
+        """See ``RecordStore``."""
         number = max(number, self.last_number(table))
         transaction.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
         transaction.execute("INSERT INTO sqlite_sequence VALUES (?, ?)", (table, number))
 
     def size(self) -> int:
-        """Return the size of the file, without what is still to be moved into it."""
+        """See ``RecordStore``."""
         pages, size = self.rows("PRAGMA page_count"), self.rows("PRAGMA page_size")
         return int(pages[0][0] * size[0][0]) if pages and size else 0
 
     def give_back_room(self) -> None:
-        """Make the file smaller after rows were removed."""
+        """See ``RecordStore``."""
         self.rows("PRAGMA incremental_vacuum")
 
     def close(self) -> None:
-        """Close the file. The next use opens it again."""
+        """See ``RecordStore``."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -291,7 +385,7 @@ class RecordStore:
     # ------------------------------------------------------------------ damage
 
     def repaired(self, write: Callable[[], _Result]) -> _Result:
-        """Return what ``write`` returns. If the file is damaged, it is set aside first, and ``write`` is called again."""
+        """See ``RecordStore``."""
         try:
             return write()
         except DamagedStoreError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from vaultwire.vault.changes.change import Intent, Move, PriorState, Step, Write, follow, paths_of
@@ -123,8 +123,12 @@ _OPEN = "is open for writing in another program, and what that writes next would
 class StagedChange:
     """One change. Whether a step was taken is read from the disk, so any process can recover a killed change."""
 
-    def __init__(self, files: Files, intent: Intent) -> None:
+    def __init__(self, files: Files, intent: Intent, check: Callable[[], None]) -> None:
+        """``check`` raises VaultError once this process may not change the vault any more. It is called before each change of a
+        name, and of a file, so that little is left to be done after it.
+        """
         self._files = files
+        self._check = check
         self._steps = intent.steps
         self._priors = intent.priors
         self._intent = intent
@@ -152,6 +156,7 @@ class StagedChange:
                 unsynced.sync()
 
     def _stage(self, number: int, old: Content | None, new: Content, unsynced: UnsyncedFiles) -> None:
+        self._check()
         place = self._priors[number].place
         origin = self._temporaries.original_path(number, place)
         folder = self._temporaries.original_path(number, folder_of(place))
@@ -163,6 +168,7 @@ class StagedChange:
     def take(self, number: int) -> None:
         """Take a step: one rename. Raises VaultError if the disk is not, or no longer, as the step expects it."""
         step = self._steps[number]
+        self._check()
         self._temporaries.is_begun = True
         try:
             if isinstance(step, Move):
@@ -191,6 +197,7 @@ class StagedChange:
             for step, place in stages.each(stages.FINISHING, "checked the old text of", displaced, may_stop=False):
                 self._check_displaced(step, place)
             for step, place in stages.each(stages.CLEANING, "removed", displaced, may_stop=False):  # noqa: B007 - see below
+                self._check()
                 remove_file(place)
         except OSError as error:
             raise cannot("delete" if step.new is None else "write", step.path, error) from error
@@ -265,6 +272,7 @@ class StagedChange:
         for number in stages.each(stages.ROLLING_BACK, "rolled back", range(len(self._steps))[::-1], may_stop=False):
             if begun is not None and number >= begun:
                 continue
+            self._check()
             step = self._steps[number]
             is_back = self._undo_move(number, step) if isinstance(step, Move) else self._undo_write(number, step)
             # Before the first step, only another program can have changed a file.
@@ -279,6 +287,7 @@ class StagedChange:
 
     def remove_temporaries(self) -> None:
         """Remove every temporary file that this change may have made."""
+        self._check()
         self._temporaries.remove()
 
     def _undo_write(self, number: int, step: Write) -> bool:
@@ -430,7 +439,10 @@ class StagedChange:
             below = [path for path in expected if lies_in(path, step.source)] if prior.is_folder else [step.source]
             for path in filter(expected.__contains__, below):
                 expected[VaultPath(step.target + path[len(step.source) :])] = expected.pop(path)
-            expected.setdefault(step.target, number)
+            if (
+                expected.get(step.target) is None
+            ):  # also where an earlier step moved something away: names may be swapped
+                expected[step.target] = number
             expected[step.source] = None
         return expected
 
@@ -458,6 +470,7 @@ class StagedChange:
 
     def _make_folders(self) -> None:
         for folder in self._intent.new_folders:
+            self._check()
             try:
                 os.mkdir(self._absolute(folder))
             except FileExistsError:

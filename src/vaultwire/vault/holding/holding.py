@@ -18,6 +18,7 @@ from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, pa
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.projected_tree import ProjectedTree
 from vaultwire.vault.changes.rebasing import Overlap, Rebased, rebase
+from vaultwire.vault.changes.record_store import RecordsAwayError, busy
 from vaultwire.vault.changes.undo import in_effect, moves_in
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import TRASH, lies_in
@@ -105,6 +106,8 @@ class Holding:
     ) -> Proposal:
         try:
             return self.proposals.add(kind, author, steps, label=author.tool, undoes=undoes, time_ns=time_ns)
+        except RecordsAwayError as error:
+            raise busy(error) from error
         except OSError as error:
             raise VaultError(
                 JOURNAL_FAILED,

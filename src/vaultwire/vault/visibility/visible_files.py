@@ -70,11 +70,14 @@ class PrivacyRules:
     def is_private_note(self, data: bytes) -> bool:
         """Tell whether a note of these bytes is private."""
         has_properties = data.startswith((b"---", b"\xef\xbb\xbf---"))
-        if not has_properties and not (self._tags and b"#" in data):
+        has_fields = bool(self._properties) and b"::" in data
+        if not has_properties and not has_fields and not (self._tags and b"#" in data):
             return False
         from vaultwire.vault.disk.contents import plain_text  # noqa: PLC0415 - a policy is read before the first answer
 
         text = plain_text(data)
+        if has_fields and self._has_private_field(text):
+            return True
         closing = _CLOSING.search(text, 3) if has_properties else None
         head = fold(text[: closing.start()] if closing else text) if has_properties else ""
         is_named = any(name in head for name in self._names)
@@ -115,6 +118,18 @@ class PrivacyRules:
             if folded in self._properties and _matches(value, self._properties[folded]):
                 return True
         return bool(self._tags) and any(self._is_private_tag(fold(tag)) for tag in tag_candidates(text, parsed))
+
+    def _has_private_field(self, text: str) -> bool:
+        """Tell whether an inline field (``private:: true``) says what a property would: a person who writes it means it."""
+        folded = fold(text)
+        if not any(name in folded for name in self._properties):
+            return False
+        from vaultwire.dataview.fields import inline_fields  # noqa: PLC0415 - few notes have such a field
+
+        return any(
+            (name := fold(field.name)) in self._properties and _matches(field.value, self._properties[name])
+            for field in inline_fields(text)
+        )
 
     def _is_private_tag(self, tag: str) -> bool:
         return tag in self._tags or any(tag.startswith(f"{own}/") for own in self._tags)
