@@ -60,6 +60,13 @@ VARIABLES = (
         "--meaning",
     ),
     Variable(
+        "VAULTWIRE_MEMORY_FOLDER",
+        OURS,
+        "The folder in the vault that [remember and recall](memory.md) use.",
+        "`Memory`",
+        "--memory-folder",
+    ),
+    Variable(
         "VAULTWIRE_SEARCH_ATTACHMENTS",
         OURS,
         "false: the text of PDFs and text files is neither read nor searched.",

@@ -82,6 +82,14 @@ _BASE = """filters: file.inFolder("Projects")
 formulas: {words: file.name.split(" ").length}
 views: [{type: table, name: Projects, order: [file.name, formula.words], sort: [{property: formula.words}]}]
 """
+_MEMORY = (
+    "create_note",
+    {
+        "path": "Memory/Ana",
+        "content": "- 2026-05-04 Ana takes her tea without milk. [by:: claude-code] [from:: [[Garden plan]]] ^m1\n"
+        "- 2026-05-09 Ana is away until June. [by:: claude-code] ^m2\n",
+    },
+)
 CALLS: dict[str, SampleCall] = {
     # the standard set
     "search": SampleCall({"query": "When do tomatoes need water?"}),
@@ -116,6 +124,9 @@ CALLS: dict[str, SampleCall] = {
     # those that are not listed
     "set_task": SampleCall({"tasks": [{"path": "Garden plan", "text": "buy seeds", "status": "done"}]}),
     "vault_guide": SampleCall({}),
+    "remember": SampleCall({"text": "Ana takes her tea without milk.", "subject": "Ana", "source": "Garden plan"}),
+    "recall": SampleCall({"query": "how does Ana like her tea?"}, (_MEMORY,)),
+    "forget": SampleCall({"name": "Ana#^m1"}, (_MEMORY,)),
     "merge_notes": SampleCall({"source": "Inbox/Books", "target": "Reading list.md"}),
     "extract_section": SampleCall({"path": "Garden plan", "section": "Next", "to": "Projects/Garden tasks"}),
     "insert_template": SampleCall({"path": "Journal/2026-05-03.md", "template": "Meeting"}),

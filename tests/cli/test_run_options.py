@@ -32,6 +32,7 @@ NOTHING = {
     "dialect": None,
     "structured": False,
     "meaning": None,
+    "memory_folder": None,
     "limits": None,
 }
 

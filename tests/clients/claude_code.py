@@ -397,3 +397,35 @@ def test_it_finds_the_skills_that_are_installed_and_its_model_reads_one(tmp_path
         assert "# Tidy links and tags" in last
     finally:
         model.close()
+
+
+def test_its_sessions_begin_with_memory_and_end_with_an_offer(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    vault = write_vault(tmp_path / "vault", "=== Memory/shop.md\n- 2026-01-02 The database is at port 5433. ^m1\n")
+    (home / ".claude").mkdir(parents=True)
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    model = Model()
+    environment = private_environment(tmp_path, home, model)
+    install = [sys.executable, "-m", "vaultwire", "install", "claude-code", "--hooks", "--vault", str(vault)]
+    subprocess.run(install, env=environment, cwd=vault, stdout=subprocess.DEVNULL, check=True)
+    (program,) = MODULES.glob("@anthropic-ai/claude-code-*/claude*")
+    try:
+        ended = subprocess.run(
+            [str(program), "-p", "From now on, run the linter first."],
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=2 * PATIENCE,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        first, last = (json.dumps(model.requests[at], ensure_ascii=False) for at in (0, -1))
+        assert "- shop (2026-01-02): The database is at port 5433." in first
+        assert "Call remember for what should last" not in first
+        assert "Call remember for what should last" in last
+        assert len(model.requests) == 2  # offered once, and then the turn ends
+    finally:
+        model.close()

@@ -63,6 +63,7 @@ ONLY = {
         "cli/notes.py",
         "client_setup/installing.py",
         "client_setup/skill_folders.py",
+        "memory/hooks.py",
         "meaning/models.py",
     ),
     "os.open": (
@@ -75,6 +76,7 @@ ONLY = {
         "trust/audit.py",
         "remote/store.py",
         "client_setup/installing.py",
+        "memory/hooks.py",
         "transports/stdio.py",
         "obsidian/plugin_files.py",
         "cli/commands.py",
@@ -105,6 +107,8 @@ ONLY = {
         "vault/holding/delayed_writes.py",
         "cluster/replica.py",
     ),
+    # cli/memory.py: a hook ends in time, whatever the disk does. meaning/worker.py: a model that does not answer is ended.
+    "threading.Timer": ("cli/memory.py", "meaning/worker.py"),
     # meaning/worker.py: a model works apart. vault/attachment_texts/reading.py: PDFs are read apart, with bounds of the system.
     "subprocess.Popen": (
         "cli/demo.py",

@@ -39,9 +39,11 @@ def blocks(name: str, language: str) -> list[str]:
     return found
 
 
-def test_there_are_the_five() -> None:
+def test_there_are_the_seven() -> None:
     assert NAMES == [
+        "vaultwire-ingest",
         "vaultwire-markdown",
+        "vaultwire-memory",
         "vaultwire-notes",
         "vaultwire-research",
         "vaultwire-tidy",

@@ -37,6 +37,8 @@ CHANGING = {
     "create_note_in_view": False,
     "edit_base": True,
     "create_base": True,
+    "remember": False,
+    "forget": True,
     **dict.fromkeys(["move_notes", "rename", "undo_changes", "resolve_conflicts", "more_tools"], True),
 }
 
@@ -102,6 +104,8 @@ def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
         "restore_note",
         "undo_changes",
         "more_tools",
+        "remember",
+        "forget",
     }
 
 

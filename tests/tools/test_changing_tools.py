@@ -65,6 +65,9 @@ filters: note.status == "draft"
 === Sub/Chores.Conflict.md
 - [ ] dig, see [[Nowhere]]
 - [ ] rake
+=== Memory/Ana.md
+- 2026-03-01 Ana likes tea. ^m1
+- 2026-03-02 Ana is away. ^m2
 === Board.canvas
 {"nodes":[{"id":"a","type":"text","text":"One","x":0,"y":0,"width":1,"height":1}],"edges":[]}
 === .obsidian/daily-notes.json
@@ -111,6 +114,11 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("merge_notes", {"source": "Garden", "target": "Plan"}),
     ("extract_section", {"path": "Garden", "section": "Beds", "to": "./Beds"}),
     ("edit_canvas", {"path": "Board", "edits": edit(action="add", text="An idea, see [[Garden]]")}),
+    ("remember", {"text": "Ana takes no milk.", "subject": "Ana"}),
+    ("remember", {"text": "The gate squeaks.", "subject": "Gate"}),
+    ("remember", {"text": "Ana is back.", "replaces": "Ana#^m2"}),
+    ("forget", {"name": "Ana#^m1"}),
+    ("forget", {"name": "Ana"}),
     ("set_task", {"tasks": [{"path": "Chores", "text": "dig", "status": "done"}]}),
     ("fix_links", {"fixes": [{"path": "Chores", "from": "Nowhere", "to": "Garden"}]}),
     ("set_properties_in_view", {"base": "Rated", "set": {"seen": True}}),

@@ -50,6 +50,9 @@ status: {CANARY} two
 {CANARY} text
 - [ ] {CANARY} task
 {CANARY} added
+=== Memory/M.md
+- 2026-01-01 tea is nice {CANARY} ^m1
+- 2026-01-01 {CANARY} two ^m2
 === Templates/T.md
 {CANARY} template {{{{title}}}}
 === Board.canvas
@@ -94,6 +97,13 @@ CALLS: dict[str, list[dict[str, Any]]] = {
         {"paths": ["B"], "remove": ["status", "nope"]},
         {"paths": ["B"], "set": {"tags": 5}},
     ],
+    "remember": [
+        {"text": "a new fact"},
+        {"text": "tea is nice"},
+        {"text": "tea is nice", "replaces": "M"},
+        {"text": "x", "replaces": "nope"},
+    ],
+    "forget": [{"name": "M#^m1"}, {"name": "M"}, {"name": "nope"}],
     "set_task": [
         {"tasks": [{"path": "B", "text": "task", "status": "done"}]},
         {"tasks": [{"path": "A", "text": "no such task", "status": "done"}]},

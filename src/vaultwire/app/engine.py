@@ -134,7 +134,7 @@ def open_vault(
     from vaultwire.vault.vault import Vault  # noqa: PLC0415
 
     keep_private(config.state)
-    files = _open_files(config, loaded)
+    files = open_files(config, loaded)
     index = open_index(files, config.cache)
     recovers = not make_policy(config, loaded).read_only
     changes = Changes(files, index, config.state, recovers=recovers)
@@ -154,6 +154,8 @@ def open_vault(
     if loaded is not None:
         bench.review = loaded.review
         bench.delayed.quiet_seconds = loaded.write_quiet_seconds
+    if config.memory_folder is not None:
+        bench.memory_folder = config.memory_folder
     if config.meaning is not None:
         bench.meaning = _open_meaning(config.meaning, files, index, config.cache, make_policy(config, loaded))
     if config.search_attachments:
@@ -226,7 +228,7 @@ def open_attachment_texts(files: Files, index: Index, most_bytes: int) -> Attach
     return AttachmentTexts(files, index, index.folder, most_bytes)
 
 
-def _open_files(config: Config, loaded: LoadedPolicy | None = None) -> Files:
+def open_files(config: Config, loaded: LoadedPolicy | None = None) -> Files:
     """Return the files of the vault, without what the policy hides."""
     from vaultwire.vault.disk.files import Files  # noqa: PLC0415 - after the first answer, here and below
 
@@ -246,7 +248,7 @@ def survey_vault(config: Config, progress: Progress) -> Inspection:
     from vaultwire.vault.settings.obsidian_settings import CachedSettings  # noqa: PLC0415
     from vaultwire.vault.visibility.excludes import CachedExcludes  # noqa: PLC0415 - for doctor only
 
-    files = _open_files(config, load_policy(config))
+    files = open_files(config, load_policy(config))
     settings = CachedSettings(files.root)
     known = [*settings.get().problems, *CachedExcludes(files.root, settings).get().problems]
     return inspect_vault(files, known, progress)
@@ -254,7 +256,7 @@ def survey_vault(config: Config, progress: Progress) -> Inspection:
 
 def examine_index(config: Config, progress: Progress) -> IndexReport:
     """Return a report on the vault's index, after an update."""
-    files = _open_files(config, load_policy(config))
+    files = open_files(config, load_policy(config))
     index = open_index(files, config.cache)
     try:
         return index.report(progress)
@@ -290,7 +292,7 @@ def examine_journal(config: Config) -> JournalReport:
     """Return a report on the journal of the vault's changes."""
     from vaultwire.vault.changes.executor import Changes  # noqa: PLC0415 - for doctor only
 
-    files = _open_files(config)
+    files = open_files(config)
     index = open_index(files, None)
     try:
         return Changes(files, index, config.state, recovers=False).report()
@@ -302,7 +304,7 @@ def fingerprint_vault(config: Config) -> Fingerprint:
     """Return a fingerprint over every byte in the vault's folder."""
     from vaultwire.vault.disk.inspection import fingerprint  # noqa: PLC0415 - for the demo only
 
-    return fingerprint(_open_files(config))
+    return fingerprint(open_files(config))
 
 
 # ---------------------------------------------------------------------- sources of attachments

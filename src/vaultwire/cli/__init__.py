@@ -30,6 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from vaultwire.cli import obsidian  # noqa: PLC0415 - without argparse, for scripts that run it often
 
             return obsidian.run(words[1:])
+        if words[:1] == ["memory"] and words[1:2] and words[1] in ("start", "compact", "stop"):
+            from vaultwire.cli import memory  # noqa: PLC0415 - a client waits for a hook, too
+
+            return memory.run(words[1:])
         from vaultwire.cli import commands  # noqa: PLC0415 - loads argparse: not before the first answer of stdio
 
         return commands.run(words)

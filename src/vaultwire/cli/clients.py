@@ -15,7 +15,7 @@ from vaultwire.cli import run_options
 from vaultwire.cli.command import SERVERS, SETTING_UP, command
 from vaultwire.cli.servers import read_key
 from vaultwire.cli.terminal import complain, say, say_data, say_rows, say_styled
-from vaultwire.client_setup import clients, installing, skill_folders
+from vaultwire.client_setup import clients, hook_files, installing, skill_folders
 from vaultwire.client_setup.clients import (
     CLIENTS,
     SCOPES,
@@ -25,6 +25,7 @@ from vaultwire.client_setup.clients import (
     SetupError,
     System,
     find_file,
+    find_hooks,
     find_skills,
 )
 from vaultwire.config import ConfigError, make_config, state_folder
@@ -62,6 +63,11 @@ def _add_install(parser: argparse.ArgumentParser) -> None:
         "--skills",
         action="store_true",
         help="instead of the entry, put skills into the folder where the client reads them: how to work with a vault",
+    )
+    parser.add_argument(
+        "--hooks",
+        action="store_true",
+        help="instead of the entry, put hooks into the client's settings: a session begins with what memory has of the project",
     )
     parser.add_argument("--force", action="store_true", help="also if the client seems not to be installed here")
     _add_entry(parser)
@@ -183,17 +189,23 @@ _ADDED, _REMOVED, _DIM = "32", "31", "2"
     "vaultwire install cursor --http https://notes.example.org --key-env VAULTWIRE_KEY",
     "vaultwire install cursor --undo",
     "vaultwire install claude-code --skills",
+    "vaultwire install claude-code --hooks --vault ~/Notes",
     options=_add_install,
 )
 def install(options: argparse.Namespace) -> int:
     """Do it and return the exit code. Raises ConfigError."""
     try:
         if options.client is None:
-            if options.skills:
-                raise ConfigError("name the client that shall get the skills, such as claude-code")
+            if options.skills or options.hooks:
+                kind = "skills" if options.skills else "hooks"
+                raise ConfigError(f"name the client that shall get the {kind}, such as claude-code")
             return _list_clients(options.name)
+        if options.skills and options.hooks:
+            raise ConfigError("--skills and --hooks are installed one after the other: leave one out")
         if options.skills:
             return _install_skills(options)
+        if options.hooks:
+            return _install_hooks(options)
         if options.undo:
             return _undo(options)
         return _install(options)
@@ -305,6 +317,38 @@ def _install_skills(options: argparse.Namespace) -> int:
     return 0
 
 
+def _install_hooks(options: argparse.Namespace) -> int:
+    """Put the hooks of memory into the client's settings, or take them out."""
+    client = CLIENTS[options.client]
+    file = find_hooks(client, options.scope, this_system())
+    assert client.hooks is not None
+    state = state_folder()
+    if options.undo:
+        change = hook_files.plan_undo(client.hooks, file.path, state)
+    else:
+        if options.http:
+            raise ConfigError("hooks read the folder of memory themselves: give --vault PATH instead of --http")
+        if not file.is_installed and not options.force:
+            raise SetupError(f"{client.title} seems not to be installed here. Start it once, or give --force")
+        config = make_config(options.vault, policy=options.policy, memory_folder=options.memory_folder)
+        arguments = run_options.to_arguments(run_options.add_memory, options, config)
+        change = hook_files.plan(client.hooks, file.path, [*server_command(), "memory", "<action>", *arguments])
+    if not change.changes:
+        say(f"Nothing to undo: {file.path} has no such hooks." if options.undo else f"{file.path} has these hooks.")
+        return 0
+    _show(change)
+    if options.dry_run:
+        say("Nothing was written: this was a dry run.")
+        return 0
+    if options.undo:
+        installing.carry_out_undo(change, state)
+        say("", f"{'Deleted' if change.after is None else 'Written'}: {file.path}")
+        return 0
+    installing.carry_out(change, state)
+    say("", f"Written: {file.path}", f"Undo: vaultwire install {_again(options)} --undo", f"Now: {client.hooks.then}.")
+    return 0
+
+
 def _show(change: installing.Plan) -> None:
     say_styled((change.path, "1"))
     for line in change.difference():
@@ -315,7 +359,8 @@ def _again(options: argparse.Namespace) -> str:
     """Return the words that name the same file and entry."""
     scope = f" --scope {options.scope}" if options.scope != "user" else ""
     name = f" --name {options.name}" if options.name != "vaultwire" else ""
-    return f"{options.client}{' --skills' if options.skills else ''}{scope}{name}"
+    kind = " --skills" if options.skills else " --hooks" if options.hooks else ""
+    return f"{options.client}{kind}{scope}{name}"
 
 
 def _list_clients(name: str) -> int:

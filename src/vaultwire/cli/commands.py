@@ -17,6 +17,7 @@ from vaultwire.cli import (  # noqa: F401 - each declares commands
     demo,
     editors,
     history,
+    memory,
     notes,
     obsidian,
     remote,

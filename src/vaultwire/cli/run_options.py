@@ -11,6 +11,7 @@ import os
 from vaultwire.config import (
     BACKENDS,
     MEANING_VARIABLE,
+    MEMORY_VARIABLE,
     OPTIONS,
     POLICY_VARIABLE,
     PROMPTS_VARIABLE,
@@ -45,6 +46,7 @@ _VALUES = {
     "--backend": ("backend", BACKENDS),
     "--dialect": ("dialect", DIALECTS),
     "--meaning": ("meaning", None),
+    "--memory-folder": ("memory_folder", None),
 }
 _FLAGS = {
     "--read-only": "read_only",
@@ -103,6 +105,21 @@ def add_policy(parser: Options) -> None:
     )
 
 
+def add_memory(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a run that only reads memory."""
+    add_vault(parser)
+    add_policy(parser)
+    _add_memory_folder(parser)
+
+
+def _add_memory_folder(parser: Options) -> None:
+    parser.add_argument(
+        "--memory-folder",
+        metavar="FOLDER",
+        help=f"folder in the vault that remember and recall use, see docs/memory.md (Memory; else: ${MEMORY_VARIABLE})",
+    )
+
+
 def add_all(parser: argparse.ArgumentParser) -> None:
     """Add all options of a run."""
     add_vault(parser.add_argument_group("vault"))
@@ -134,6 +151,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         help="folder in the vault whose folders are skills, served to clients with the Skills extension of MCP "
         f"(else: ${SKILLS_VARIABLE})",
     )
+    _add_memory_folder(offered)
     offered.add_argument(
         "--meaning",
         metavar="MODEL",
@@ -170,7 +188,7 @@ def to_arguments(
         "audit": config.limits.audit,
         "attachments_from": list(config.limits.attachments_from),
     }
-    kept = ("read_only", "read_first", "prompts", "skills_folder", "policy", "structured", "meaning")
+    kept = ("read_only", "read_first", "prompts", "skills_folder", "policy", "structured", "meaning", "memory_folder")
     values |= {name: getattr(config, name) for name in kept}
     for name in ("tls_cert", "tls_key", "log_file"):
         values[name] = values.get(name) and os.path.abspath(os.path.expanduser(values[name]))
@@ -224,7 +242,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
         "--profile",
         choices=tuple(PROFILES),
         help="also list the tools for this kind of client, whatever name clients give themselves: chatgpt (search, fetch, "
-        "save_file)",
+        "save_file), memory (remember, recall, forget)",
     )
     for option, text in (("--tool", "also list this tool"), ("--no-tool", "neither list nor run this tool")):
         add_list(group, option, "NAME", f"{text}; may be given more than once")

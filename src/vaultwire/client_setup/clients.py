@@ -62,6 +62,20 @@ class SkillFolders(NamedTuple):
     source: str
 
 
+class Hooks(NamedTuple):
+    """Where a client reads hooks, as paths of a file in JSON: in the person's home, and in the folder of a project.
+
+    ``events``: which of ours (``vaultwire memory start|compact|stop``) belongs to which event of the client.
+    """
+
+    user: str
+    project: str
+    events: Mapping[str, str]
+    source: str
+    then: str = "start a new session"
+    in_milliseconds: bool = False
+
+
 def _shared_skills(source: str) -> SkillFolders:
     """Return the folders that many clients read: one installation there is for all of them."""
     return SkillFolders("~/.agents/skills", ".agents/skills", source)
@@ -88,6 +102,7 @@ class Client(NamedTuple):
     reference: str = ""
     link: Link | None = None
     skills: SkillFolders | None = None
+    hooks: Hooks | None = None
     then: str = "Restart it."
     by_hand: str = ""
 
@@ -132,6 +147,12 @@ CLIENTS: dict[str, Client] = {
         skills=SkillFolders(
             "{CLAUDE_CONFIG_DIR:~/.claude}/skills", ".claude/skills", "https://code.claude.com/docs/en/skills"
         ),
+        hooks=Hooks(
+            "{CLAUDE_CONFIG_DIR:~/.claude}/settings.json",
+            ".claude/settings.json",
+            {"SessionStart": "start", "PreCompact": "compact", "Stop": "stop"},
+            "https://code.claude.com/docs/en/hooks",
+        ),
         then="Start a new session; /mcp lists its servers.",
     ),
     "cursor": Client(
@@ -174,6 +195,13 @@ CLIENTS: dict[str, Client] = {
         http_with_variable={"url": URL, "bearer_token_env_var": TOKEN_VARIABLE},
         reference="%s",
         skills=_shared_skills("https://developers.openai.com/codex/skills"),
+        hooks=Hooks(
+            "{CODEX_HOME:~/.codex}/hooks.json",
+            ".codex/hooks.json",
+            {"SessionStart": "start", "Stop": "stop"},
+            "https://developers.openai.com/codex/hooks",
+            "start Codex again and trust the hooks in /hooks",
+        ),
         then="Start Codex again; /mcp lists its servers.",
     ),
     "gemini-cli": Client(
@@ -186,6 +214,13 @@ CLIENTS: dict[str, Client] = {
         http=_http("httpUrl"),
         reference="${%s}",
         skills=_shared_skills("https://geminicli.com/docs/cli/using-agent-skills"),
+        hooks=Hooks(
+            "~/.gemini/settings.json",
+            ".gemini/settings.json",
+            {"SessionStart": "start", "AfterAgent": "stop"},
+            "https://geminicli.com/docs/hooks/reference",
+            in_milliseconds=True,
+        ),
         then="Start Gemini CLI again; /mcp lists its servers.",
     ),
     "antigravity": Client(
@@ -396,6 +431,16 @@ def find_file(client: Client, scope: Scope, system: System) -> ClientFile:
             )
         return ClientFile(_in_project(client.project, system), is_installed=True)
     return ClientFile(shown_path(client, system), _is_installed(client, system))
+
+
+def find_hooks(client: Client, scope: Scope, system: System) -> ClientFile:
+    """Return the file in which a client reads hooks. Raises SetupError if it has none."""
+    if client.hooks is None:
+        titles = ", ".join(each.title for each in CLIENTS.values() if each.hooks)
+        raise SetupError(f"{client.title} runs no hooks that vaultwire knows. These do: {titles}")
+    if scope == "project":
+        return ClientFile(_in_project(client.hooks.project, system), is_installed=True)
+    return ClientFile(_expand(client.hooks.user, system), _is_installed(client, system))
 
 
 def find_skills(client: Client, scope: Scope, system: System) -> ClientFile:

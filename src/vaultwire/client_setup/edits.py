@@ -350,7 +350,7 @@ def entry_in(data: Mapping[str, Any], keys: Sequence[str]) -> Any:
     return here
 
 
-def with_entry(text: str, form: Format, keys: Sequence[str], entry: Mapping[str, Any]) -> str:
+def with_entry(text: str, form: Format, keys: Sequence[str], entry: Mapping[str, Any] | list[Any]) -> str:
     """Return the text with an entry at a path of keys. Raises SetupError if that cannot be done without other changes."""
     expected = copy.deepcopy(read(text, form))
     here = expected
@@ -360,8 +360,8 @@ def with_entry(text: str, form: Format, keys: Sequence[str], entry: Mapping[str,
             raise NotEditableError(f"{'.'.join(keys[: depth + 1])} must have names with values, to have servers in it")
         here = inner
     is_there = keys[-1] in here
-    here[keys[-1]] = dict(entry)
-    if form == "toml":
+    here[keys[-1]] = copy.deepcopy(entry)
+    if form == "toml" and not isinstance(entry, list):
         return _checked(_write_toml(text, keys, entry, is_there=is_there), form, expected)
     return _checked(_write_json(text, keys, entry), form, expected)
 

@@ -32,14 +32,17 @@ OUTSIDE = (MORE, WEB)
 
 CATEGORIES = (
     *("search", "read", "links", "overview", "tasks", "write", "tags and properties", "organize", "history"),
-    *("attachments", "canvases", "bases", "web", "tools", "other"),
+    *("memory", "attachments", "canvases", "bases", "web", "tools", "other"),
 )
 """Every tool is in one category, whose name is a word that a model looks for. Lists are in this order."""
 
 CORE_SIZE, STANDARD_SIZE, ALL_SIZE = "core", "standard", "all"
 SIZES = (CORE_SIZE, STANDARD_SIZE, ALL_SIZE)
-PROFILES = {"chatgpt": ("chatgpt", "openai")}
-"""Tools for one kind of client: how the names begin that such clients give themselves. The others are never listed them."""
+PROFILES = {"chatgpt": ("chatgpt", "openai"), "memory": ()}
+"""Tools for one kind of client: how the names begin that such clients give themselves; none if the person has to say so.
+
+The others are never listed them.
+"""
 # Which declarations each size lists. What is "optional" is there only where the person has asked for it.
 _LISTED = {
     CORE_SIZE: ("core",),

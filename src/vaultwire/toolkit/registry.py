@@ -213,7 +213,7 @@ def tool(  # noqa: PLR0913 - all that is said of a tool is said here, by name
     *,
     title: str,
     category: str = "other",
-    listed: Literal["core", "standard", "optional", "more", "named", "chatgpt"] = "more",
+    listed: Literal["core", "standard", "optional", "more", "named", "chatgpt", "memory"] = "more",
     time_class: TimeClass = "file",
     read_only: bool = False,
     destructive: bool = False,

@@ -110,6 +110,11 @@ class Vault:
         return self._files.root
 
     @property
+    def memory_folder(self) -> str:
+        """The folder of memory, with ``/`` between its parts; it need not be there."""
+        return self._bench.memory_folder
+
+    @property
     def hides_some(self) -> bool:
         """Whether some notes may not be seen in this run."""
         return self._files.hides_some

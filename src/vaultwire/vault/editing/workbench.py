@@ -382,6 +382,7 @@ class Workbench:
         self.review: ReviewRules | None = None  # which changes the person wants to see first
         self.meaning: ByMeaning | None = None  # None where the person has named no model
         self.attachment_texts: AttachmentTexts | None = None  # where the text of attachments is searched
+        self.memory_folder = "Memory"  # in which clients remember things (``vaultwire.memory``)
         self.tool = ""
         self.also: tuple[str, ...] = ()
 
