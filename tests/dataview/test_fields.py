@@ -113,9 +113,10 @@ def test_values(text: str, value: Any) -> None:
 
 def test_values_of_properties() -> None:
     """A text that says a date, a duration or a link is one, in lists and objects, too."""
-    raw = {"a": ["2021-04-18", "[[A]]"], "b": "2 days", "c": "2021", "d": None, "e": "1, 2"}
+    raw = {"a": ["2021-04-18", "[[A]]"], "b": "2 days", "c": "2021", "d": None, "e": "1, 2", "f": r"[[A|b\|c]]"}
     assert property_value(raw, "", UTC) == {
         "a": [_day(2021, 4, 18), Link("A")], "b": Duration(days=2), "c": "2021", "d": None, "e": "1, 2",
+        "f": Link("A", "b|c"),
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.dql_text import parse_expression, to_text
+from support.dql_text import expression_text, parse_expression, to_text
 from vaultwire.bases.values import Duration
 from vaultwire.dataview.parser import QueryProblem, parse_duration, parse_query
 from vaultwire.dataview.tree import (
@@ -38,7 +38,6 @@ from vaultwire.dataview.tree import (
     Sort,
     TagSource,
     Where,
-    expression_text,
 )
 
 _NAMES = st.sampled_from(["due", "file", "simple-field", "Größe", "row", "x1", "sort", "🎅", "a_b", "this"])
@@ -170,6 +169,7 @@ def _problem(text: str) -> QueryProblem | None:
         ("LIST FROM " + "-" * 60 + "#a", 1, 53, "signs stand before each other"),
         ("LIST WHERE " + " + ".join("a" * 300), 1, 11, "steps within each other"),
         ("LIST WHERE " + "a" * 1_000_000, 1, 1, "at most 10,000 characters"),
+        ("LIST WHERE -rating > 3", 1, 12, "A minus sign stands before a number only"),
         ("LIST WHERE dur(3 apples)", 1, 12, "A duration is expected"),
     ],
 )  # fmt: skip

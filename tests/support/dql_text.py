@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
+from vaultwire.bases.values import Duration
 from vaultwire.dataview.parser import parse_query
 from vaultwire.dataview.tree import (
+    IDENTIFIER,
+    LEVELS,
+    Applied,
+    Binary,
     BothSources,
+    Call,
     Column,
     Command,
+    DateLiteral,
+    DurationLiteral,
     FolderSource,
     Group,
+    Index,
+    Lambda,
     Limit,
     LinkLiteral,
     LinkSource,
+    ListLiteral,
+    Literal,
+    Name,
     Node,
+    Not,
     NotSource,
+    ObjectLiteral,
     Query,
     Sort,
     Source,
     TagSource,
     Where,
-    expression_text,
-    quoted,
 )
 
 
@@ -72,3 +87,75 @@ def _source_text(source: Source) -> str:
     right = _source_text(source.right)
     right = f"({right})" if isinstance(source.right, BothSources) else right
     return f"{_source_text(source.left)} {'and' if source.operator == '&' else 'or'} {right}"
+
+
+def expression_text(node: Node, least: int = 0) -> str:
+    """Return an expression as text. ``least``: how closely the operator around it binds."""
+    if isinstance(node, Literal):
+        return _constant(node.value)
+    if isinstance(node, DateLiteral):
+        return f"date({node.text})"
+    if isinstance(node, DurationLiteral):
+        return f"dur({_duration_parts(node.duration)})"
+    if isinstance(node, LinkLiteral):
+        shown = "" if node.display is None else "|" + node.display
+        return f"{'!' if node.is_embed else ''}[[{node.linktext.replace('|', chr(92) + '|')}{shown}]]"
+    if isinstance(node, ListLiteral):
+        text = ", ".join(map(expression_text, node.items))
+        # Two brackets without a space would be a link.
+        return f"[ {text} ]" if text.startswith("[") else f"[{text}]"
+    if isinstance(node, ObjectLiteral):
+        return "{ " + ", ".join(f"{quoted(name)}: {expression_text(value)}" for name, value in node.items) + " }"
+    if isinstance(node, Name):
+        return node.name
+    if isinstance(node, Call):
+        return f"{node.name}({', '.join(map(expression_text, node.arguments))})"
+    if isinstance(node, Lambda):
+        return f"(({', '.join(node.parameters)}) => {expression_text(node.body)})"
+    if isinstance(node, Applied):
+        return f"{expression_text(node.function)}({', '.join(map(expression_text, node.arguments))})"
+    if isinstance(node, Index):
+        return _index_text(node)
+    if isinstance(node, Not):
+        inner = expression_text(node.operand)
+        # A link behind the sign would be an embed.
+        return f"!({inner})" if isinstance(node.operand, Binary) or inner.startswith("[[") else f"!{inner}"
+    level = LEVELS[node.operator]
+    operator = {"&": "and", "|": "or"}.get(node.operator, node.operator)
+    # Operators of one level go from left to right.
+    text = f"{expression_text(node.left, level - 1)} {operator} {expression_text(node.right, level)}"
+    return f"({text})" if level <= least else text
+
+
+def _index_text(node: Index) -> str:
+    of = expression_text(node.of)
+    needs_brackets = isinstance(node.of, (Binary, Not)) or (
+        isinstance(node.of, Literal) and isinstance(node.of.value, float)
+    )
+    of = f"({of})" if needs_brackets else of
+    name = node.index.value if isinstance(node.index, Literal) else None
+    if isinstance(name, str):
+        return f"{of}.{name}" if IDENTIFIER.fullmatch(name) else f"{of}[{quoted(name)}]"
+    return f"{of}[{expression_text(node.index)}]"
+
+
+def _constant(value: bool | float | str | None) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = format(Decimal(repr(value)), "f")
+    return text.removesuffix(".0")
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotation marks."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _duration_parts(duration: Duration) -> str:
+    parts = ((duration.months, "months"), (duration.days, "days"), (duration.milliseconds / 1000, "seconds"))
+    texts = [f"{_constant(float(amount))} {unit}" for amount, unit in parts if amount]
+    return ", ".join(texts) or "0 seconds"

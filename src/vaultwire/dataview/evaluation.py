@@ -64,9 +64,6 @@ class Overlay(Record):
     def __iter__(self) -> Iterator[str]:
         return iter([*self._more, *(name for name in self.row if name not in self._more)])
 
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
 
 def evaluate(compiled: Compiled, frame: Frame) -> Value:
     """Return the value of an expression for a row. Raises CellError, and nothing else."""

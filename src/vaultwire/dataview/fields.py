@@ -13,7 +13,7 @@ from datetime import UTC, tzinfo
 from typing import Final, NamedTuple
 
 from vaultwire.bases.values import Link, Value, parse_date
-from vaultwire.dataview.parser import parse_duration
+from vaultwire.dataview.parser import CONSTANTS, LINK, NUMBER, TEXT, parse_duration, to_link, unescaped
 from vaultwire.dataview.values import Embed
 from vaultwire.markdown.block_tree import BlockTree, Node
 from vaultwire.markdown.edits import MixedLineEndsError, edited_plain
@@ -253,11 +253,7 @@ def _with_fields(item: ListItem, by_line: dict[int, list[InlineField]]) -> ListI
 
 # ---------------------------------------------------------------------- values
 
-_NUMBER = compile_pattern(r"-?[0-9]++(?:\.[0-9]++)?")
-_WORDS: Final[dict[str, bool | None]] = {"true": True, "True": True, "false": False, "False": False, "null": None}
 _WORD = compile_pattern(r"true|false|True|False|null")
-_TEXT = compile_pattern(r'"((?:[^"\\]|\\.)*+)"')
-_LINK = compile_pattern(r"(!?)\[\[([^\[\]]*+)\]\]")
 _TAG = compile_pattern(r"#[\w/-]++")
 _DATE = compile_pattern(
     r"\d{4}-\d{2}(?:-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{3})?)?(?:Z|[+-]\d{2}:?\d{2})?)?)?(?![\d-])"
@@ -347,29 +343,28 @@ def _atom(text: str, at: int, source: str, zone: tzinfo) -> tuple[Value, int] | 
     length = _DURATION.match(text, at)
     if length is not None and (duration := parse_duration(length[0])) is not None:
         return duration, length.end()
-    if (quoted := _TEXT.match(text, at)) is not None:
-        return re.sub(r'\\(["\\])', r"\1", quoted[1]), quoted.end()
+    if (quoted := TEXT.match(text, at)) is not None:
+        return unescaped(quoted[1]), quoted.end()
     if (tag := _TAG.match(text, at)) is not None:
         return tag[0], tag.end()
-    if (link := _LINK.match(text, at)) is not None:
+    if (link := LINK.match(text, at)) is not None:
         return _to_link(link, source), link.end()
     if (word := _WORD.match(text, at)) is not None:
-        return _WORDS[word[0]], word.end()
-    number = _NUMBER.match(text, at)
+        return CONSTANTS[word[0]], word.end()
+    number = NUMBER.match(text, at)
     return None if number is None else (float(number[0]), number.end())
 
 
 def _to_link(match: re.Match[str], source: str) -> Link:
-    linktext, bar, display = match[2].replace("\\|", "\0").partition("|")
-    kind = Embed if match[1] else Link
-    return kind(linktext.replace("\0", "|").strip(), display if bar else None, source)
+    link = to_link(match)
+    return (Embed if link.is_embed else Link)(link.linktext, link.display, source)
 
 
 def property_value(raw: object, source: str, zone: tzinfo, depth: int = 0) -> Value:
     """Return the value of a property as YAML has it: a text that says a date, a duration or a link is one."""
     if isinstance(raw, str):
         text = raw.strip()
-        if (link := _LINK.fullmatch(text)) is not None:
+        if (link := LINK.fullmatch(text)) is not None:
             return _to_link(link, source)
         if _DATE.fullmatch(text) and (date := parse_date(text, zone)) is not None:
             return date

@@ -78,9 +78,6 @@ class Page(Record):
         )
         return iter([*names, "file"])
 
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
 
 class FileFields(Record):
     """The implicit fields of a note: ``file.name`` and so on."""
@@ -103,9 +100,6 @@ class FileFields(Record):
 
     def __iter__(self) -> Iterator[str]:
         return iter(FILE_FIELDS)
-
-    def __len__(self) -> int:
-        return len(FILE_FIELDS)
 
 
 def _tags(vault: Vault, page: Page) -> list[Value]:
@@ -257,9 +251,6 @@ class Item(Record):
         own = [name for name in ITEM_FIELDS if self.item.status is not None or name not in _OF_TASKS]
         names = dict.fromkeys([*own, *(key for key, _ in self.item.fields)])
         return iter([*names, *(name for name in self.page if name not in names)] if self._inherits else [*names])
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
 
 def _children(vault: Vault, item: Item) -> list[Value]:

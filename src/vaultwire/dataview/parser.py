@@ -7,6 +7,7 @@ The grammar is that of Dataview's documentation. Two things are not on its pages
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final, NamedTuple
 from typing import Literal as OneOf
 
@@ -67,9 +68,10 @@ MOST_CHARACTERS = 10_000
 _MOST_NESTED = 40
 _MOST_DEEP = 200
 
-_NUMBER = compile_pattern(r"-?[0-9]++(?:\.[0-9]++)?")
-_TEXT = compile_pattern(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
-_LINK = compile_pattern(r"(!?)\[\[([^\[\]]*+)\]\]")
+# The atoms that inline fields (``fields``) have, too.
+NUMBER = compile_pattern(r"-?[0-9]++(?:\.[0-9]++)?")
+TEXT = compile_pattern(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+LINK = compile_pattern(r"(!?)\[\[([^\[\]]*+)\]\]")
 _TAG = compile_pattern(rf"#(?:[\w/-]|[{EMOJI}\ufe0f\u200d])++")
 _WORD = compile_pattern(r"[^\W\d_]++")
 _DATE_CALL = compile_pattern(
@@ -80,10 +82,11 @@ _DURATION_CALL = compile_pattern(r"dur\(\s*+(?P<duration>[0-9][^()\"]{0,200}?)\s
 _LAMBDA = compile_pattern(rf"\(\s*+((?:{IDENTIFIER.pattern}(?:\s*+,\s*+{IDENTIFIER.pattern})*+)?)\s*+\)\s*+=>")
 _OPERATORS = compile_pattern(r"<=|>=|!=|[=<>&|+*/%-]")
 _WORDS: Final = {"and": "&", "or": "|"}
+_TYPES: Final[dict[str, QueryType]] = {"table": "table", "list": "list", "task": "task", "calendar": "calendar"}
 _CLAUSES: Final = ("FROM", "WHERE", "SORT", "GROUP BY", "FLATTEN", "LIMIT")
 # Not names: a query goes on there. SORT is one only where no bracket follows, as in sort(list).
 _KEYWORDS: Final = frozenset(("from", "where", "limit", "group", "flatten", "sort"))
-_CONSTANTS: Final[dict[str, bool | None]] = {"true": True, "false": False, "True": True, "False": False, "null": None}
+CONSTANTS: Final[dict[str, bool | None]] = {"true": True, "false": False, "True": True, "False": False, "null": None}
 _DIRECTIONS: Final = {"asc": False, "ascending": False, "desc": True, "descending": True}
 
 _UNITS: Final[dict[str, tuple[str, float]]] = {
@@ -154,20 +157,17 @@ class _Parser:
         if self._keyword("FROM"):
             source = self._source(0)
         commands: list[Command] = []
-        while (command := self._command()) is not None:
-            commands.append(command)
+        while not self._is_end():
+            start = self._at
+            command = self._command()
+            commands.append(replace(command, text=" ".join(self._text[start : self._at].split())))
         return Query(kind, columns, has_id, source, tuple(commands))
 
     def _type(self) -> QueryType:
-        word = self._word()
-        if word == "table":
-            return "table"
-        if word == "list":
-            return "list"
-        if word == "task":
-            return "task"
-        if word == "calendar":
-            return "calendar"
+        word = self._peek_word()
+        if word in _TYPES:
+            self._at += len(word)
+            return _TYPES[word]
         raise self._problem("A query begins with TABLE, LIST, TASK or CALENDAR")
 
     def _columns(self, kind: QueryType) -> tuple[Column, ...]:
@@ -199,19 +199,17 @@ class _Parser:
         name = self._raw(start)
         if self._keyword("AS"):
             self._skip()
-            named = _TEXT.match(self._text, self._at) or IDENTIFIER.match(self._text, self._at)
+            named = TEXT.match(self._text, self._at) or IDENTIFIER.match(self._text, self._at)
             if named is None:
                 raise self._problem('A name is expected after AS, such as Path or "File path"')
-            name = _unescaped(named[1]) if named.re is _TEXT else named[0]
+            name = unescaped(named[1]) if named.re is TEXT else named[0]
             self._at = named.end()
         return Column(node, name)
 
     def _raw(self, start: int) -> str:
         return "".join(line.strip() for line in self._text[start : self._at].split("\n"))
 
-    def _command(self) -> Command | None:
-        if self._is_end():
-            return None
+    def _command(self) -> Command:
         if self._keyword("WHERE"):
             return Where(self._checked())
         if self._keyword("SORT"):
@@ -269,18 +267,18 @@ class _Parser:
             return NotSource(self._one_source(depth + 1))
         if (tag := self._match(_TAG)) is not None:
             return TagSource(tag[0])
-        if (folder := self._match(_TEXT)) is not None:
-            return FolderSource(_unescaped(folder[1]))
+        if (folder := self._match(TEXT)) is not None:
+            return FolderSource(unescaped(folder[1]))
         if self._peek_word() == "outgoing":
             self._at += len("outgoing")
             self._expect("(")
-            link = self._match(_LINK)
+            link = self._match(LINK)
             if link is None:
                 raise self._problem("A link is expected, as in outgoing([[Note]])")
             self._expect(")")
-            return LinkSource(_link(link).linktext, is_outgoing=True)
-        if (link := self._match(_LINK)) is not None:
-            return LinkSource(_link(link).linktext)
+            return LinkSource(to_link(link).linktext, is_outgoing=True)
+        if (link := self._match(LINK)) is not None:
+            return LinkSource(to_link(link).linktext)
         if self._peek_word() == "csv":
             raise self._problem("Files of CSV are not read here")
         raise self._problem('A source is expected: #tag, "folder", [[note]] or outgoing([[note]])')
@@ -358,9 +356,9 @@ class _Parser:
     def _atom(self) -> Node:
         text, at = self._text, self._at
         sign = text[at : at + 1]
-        if (link := _LINK.match(text, at)) is not None:
+        if (link := LINK.match(text, at)) is not None:
             self._at = link.end()
-            return _link(link)
+            return to_link(link)
         if sign == "[":
             self._at += 1
             return ListLiteral(self._items("]"))
@@ -368,14 +366,14 @@ class _Parser:
             return self._object()
         if sign == "(":
             return self._bracket()
-        if (number := _NUMBER.match(text, at)) is not None:
+        if (number := NUMBER.match(text, at)) is not None:
             self._at = number.end()
             return Literal(float(number[0]))
         if sign == '"':
-            quoted = self._match(_TEXT)
+            quoted = self._match(TEXT)
             if quoted is None:
                 raise self._problem("A quotation mark is not closed", quotes=False)
-            return Literal(_unescaped(quoted[1]))
+            return Literal(unescaped(quoted[1]))
         if sign == "'":
             raise self._problem("Texts stand in double quotation marks", quotes=False)
         if sign == "-":
@@ -397,7 +395,7 @@ class _Parser:
         if name is None or (name[0].lower() in _KEYWORDS and not self._is_call(name[0])):
             raise self._problem("A value is expected")
         self._at = name.end()
-        return Literal(_CONSTANTS[name[0]]) if name[0] in _CONSTANTS else Name(name[0])
+        return Literal(CONSTANTS[name[0]]) if name[0] in CONSTANTS else Name(name[0])
 
     def _bracket(self) -> Node:
         head = _LAMBDA.match(self._text, self._at)
@@ -416,11 +414,11 @@ class _Parser:
             if items:
                 self._expect(",")
             self._skip()
-            name = self._match(_TEXT) or self._match(IDENTIFIER)
+            name = self._match(TEXT) or self._match(IDENTIFIER)
             if name is None:
                 raise self._problem("A name is expected, as in { a: 1 }")
             self._expect(":")
-            items[_unescaped(name[1]) if name.re is _TEXT else name[0]] = self._expression(0)
+            items[unescaped(name[1]) if name.re is TEXT else name[0]] = self._expression(0)
         return ObjectLiteral(tuple(items.items()))
 
     def _items(self, end: str) -> tuple[Node, ...]:
@@ -467,13 +465,6 @@ class _Parser:
             return ""
         return "" if self._text[word.end() : word.end() + 1] in ("_", "-") else word[0].lower()
 
-    def _word(self) -> str:
-        word = self._peek_word()
-        start, self._at = self._at, self._at + len(word)
-        if word not in ("table", "list", "task", "calendar"):
-            self._at = start
-        return word
-
     def _keyword(self, words: str) -> bool:
         """Take one or two words, in any case."""
         self._skip()
@@ -491,13 +482,14 @@ class _Parser:
         return QueryProblem(f"{expected}{f', but {there}' if quotes else ''}.", self._text, self._at)
 
 
-def _link(match: re.Match[str]) -> LinkLiteral:
+def to_link(match: re.Match[str]) -> LinkLiteral:
+    """Return the link that ``LINK`` matched."""
     linktext, bar, display = match[2].replace("\\|", "\0").partition("|")
     shown = display.replace("\0", "|") if bar else None
     return LinkLiteral(linktext.replace("\0", "|").strip(), shown, is_embed=bool(match[1]))
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
     r"""Return a text without the signs before ``"`` and ``\``; other signs keep theirs, so that patterns can be written."""
     return re.sub(r'\\(["\\])', r"\1", text)
 

@@ -22,7 +22,6 @@ from vaultwire.dataview.tree import (
     QueryType,
     Sort,
     Where,
-    expression_text,
 )
 from vaultwire.dataview.values import Record, as_plain, is_list, is_truthy, order_key, shown, type_of
 
@@ -99,7 +98,7 @@ class _Run:
         name = self._groups[-1] if self._groups else _FILE_COLUMN
         names = [
             *([name if kind == "table" or not self._groups else _GROUP_COLUMN] if has_id else []),
-            *_names(columns),
+            *(column.name for column in columns),
         ]
         return Result(kind, names, self._cells(columns, rows, has_id=has_id), self._problems)
 
@@ -153,16 +152,13 @@ class _Run:
             self._problems.append(f"{what} failed for {how_many}, which are left out: {first}.")
 
     def _where(self, command: Where, rows: list[Row]) -> list[Row]:
-        text = f"WHERE {expression_text(command.condition)}"
-        return [
-            row for row, (value,) in self._each(text, [compile_expression(command.condition)], rows) if is_truthy(value)
-        ]
+        holds = compile_expression(command.condition)
+        return [row for row, (value,) in self._each(command.text, [holds], rows) if is_truthy(value)]
 
     def _sorted(self, command: Sort, rows: list[Row]) -> list[Row]:
         keys = [compile_expression(key) for key, _ in command.keys]
-        text = f"SORT {', '.join(expression_text(key) for key, _ in command.keys)}"
         keyed: list[tuple[Row, list[object]]] = []
-        for row, values in self._each(text, keys, rows):
+        for row, values in self._each(command.text, keys, rows):
             self._memory.keep(_ROW_BYTES + sum(3 * _size(value) for value in values), "Sorting")
             keyed.append((row, [order_key(value, self._shared.vault.notes) for value in values]))
         for place in reversed(range(len(keys))):
@@ -172,9 +168,7 @@ class _Run:
     def _grouped(self, command: Group, rows: list[Row]) -> list[Row]:
         notes = self._shared.vault.notes
         keyed: list[tuple[tuple[object, ...], Value, Row]] = []
-        for row, (value,) in self._each(
-            f"GROUP BY {expression_text(command.by.expression)}", [_compiled(command.by)], rows
-        ):
+        for row, (value,) in self._each(command.text, [_compiled(command.by)], rows):
             self._memory.keep(_ROW_BYTES + 4 * _size(value), "Grouping")
             keyed.append((order_key(value, notes), value, row))
         keyed.sort(key=lambda each: each[0])
@@ -189,9 +183,7 @@ class _Run:
 
     def _flattened(self, command: Flatten, rows: list[Row]) -> list[Row]:
         made: list[Row] = []
-        for row, (value,) in self._each(
-            f"FLATTEN {expression_text(command.by.expression)}", [_compiled(command.by)], rows
-        ):
+        for row, (value,) in self._each(command.text, [_compiled(command.by)], rows):
             items = value if isinstance(value, Sequence) and is_list(value) else [value]
             self._memory.keep(sum(_ROW_BYTES + _size(item) for item in items), "FLATTEN")
             made += [Row(row.id, Overlay(row.data, {command.by.name: item})) for item in items]
@@ -200,14 +192,13 @@ class _Run:
         return made
 
     def _limited(self, command: Limit, rows: list[Row]) -> list[Row]:
-        text = f"LIMIT {expression_text(command.count)}"
         try:
             count = evaluate(compile_expression(command.count), Frame(self._shared, {}, Budget()))
         except CellError as error:
-            self._problems.append(f"{text} failed: {error}")
+            self._problems.append(f"{command.text} failed: {error}")
             return []
         if not isinstance(count, (int, float)) or isinstance(count, bool) or math.isnan(count):
-            self._problems.append(f"{text} failed: a number is expected, not {type_of(count)}.")
+            self._problems.append(f"{command.text} failed: a number is expected, not {type_of(count)}.")
             return []
         return rows[: int(max(-len(rows), min(len(rows), count)))]
 
@@ -298,10 +289,6 @@ def _compiled(column: Column) -> Compiled:
 def _plain(column: Column) -> Compiled:
     compiled = _compiled(column)
     return lambda frame: as_plain(compiled(frame))
-
-
-def _names(columns: Sequence[Column]) -> list[str]:
-    return [column.name for column in columns]
 
 
 def _named(row: Row) -> str:

@@ -1,9 +1,8 @@
-"""Queries of Dataview as trees, and trees as text: reading that text gives the same tree."""
+"""Queries of Dataview as trees."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Final, TypeAlias
 from typing import Literal as OneOf
 
@@ -190,6 +189,7 @@ class Where:
     """Rows for which the expression holds."""
 
     condition: Node
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +197,7 @@ class Sort:
     """Rows in order; ``True`` in a key: from the last to the first."""
 
     keys: tuple[tuple[Node, bool], ...]
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +205,7 @@ class Group:
     """One row for each value."""
 
     by: Column
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +213,7 @@ class Flatten:
     """One row for each item of a list."""
 
     by: Column
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,10 +221,11 @@ class Limit:
     """The first rows."""
 
     count: Node
+    text: str = field(default="", compare=False)
 
 
 Command: TypeAlias = Where | Sort | Group | Flatten | Limit
-"""A step of a query, done in the order of the text."""
+"""A step of a query, done in the order of the text. ``text``: the step as the person wrote it, on one line."""
 QueryType: TypeAlias = OneOf["table", "list", "task", "calendar"]
 
 
@@ -277,78 +281,3 @@ def expressions_of(query: Query) -> tuple[Node, ...]:
         else:
             found.append(command.condition if isinstance(command, Where) else command.count)
     return tuple(found)
-
-
-# ---------------------------------------------------------------------- writing
-
-
-def expression_text(node: Node, least: int = 0) -> str:
-    """Return an expression as text. ``least``: how closely the operator around it binds."""
-    if isinstance(node, Literal):
-        return _constant(node.value)
-    if isinstance(node, DateLiteral):
-        return f"date({node.text})"
-    if isinstance(node, DurationLiteral):
-        return f"dur({_duration_parts(node.duration)})"
-    if isinstance(node, LinkLiteral):
-        shown = "" if node.display is None else "|" + node.display
-        return f"{'!' if node.is_embed else ''}[[{node.linktext.replace('|', chr(92) + '|')}{shown}]]"
-    if isinstance(node, ListLiteral):
-        text = ", ".join(map(expression_text, node.items))
-        # Two brackets without a space would be a link.
-        return f"[ {text} ]" if text.startswith("[") else f"[{text}]"
-    if isinstance(node, ObjectLiteral):
-        return "{ " + ", ".join(f"{quoted(name)}: {expression_text(value)}" for name, value in node.items) + " }"
-    if isinstance(node, Name):
-        return node.name
-    if isinstance(node, Call):
-        return f"{node.name}({', '.join(map(expression_text, node.arguments))})"
-    if isinstance(node, Lambda):
-        return f"(({', '.join(node.parameters)}) => {expression_text(node.body)})"
-    if isinstance(node, Applied):
-        return f"{expression_text(node.function)}({', '.join(map(expression_text, node.arguments))})"
-    if isinstance(node, Index):
-        return _index_text(node)
-    if isinstance(node, Not):
-        inner = expression_text(node.operand)
-        # A link behind the sign would be an embed.
-        return f"!({inner})" if isinstance(node.operand, Binary) or inner.startswith("[[") else f"!{inner}"
-    level = LEVELS[node.operator]
-    operator = {"&": "and", "|": "or"}.get(node.operator, node.operator)
-    # Operators of one level go from left to right.
-    text = f"{expression_text(node.left, level - 1)} {operator} {expression_text(node.right, level)}"
-    return f"({text})" if level <= least else text
-
-
-def _index_text(node: Index) -> str:
-    of = expression_text(node.of)
-    needs_brackets = isinstance(node.of, (Binary, Not)) or (
-        isinstance(node.of, Literal) and isinstance(node.of.value, float)
-    )
-    of = f"({of})" if needs_brackets else of
-    name = node.index.value if isinstance(node.index, Literal) else None
-    if isinstance(name, str):
-        return f"{of}.{name}" if IDENTIFIER.fullmatch(name) else f"{of}[{quoted(name)}]"
-    return f"{of}[{expression_text(node.index)}]"
-
-
-def _constant(value: bool | float | str | None) -> str:
-    if isinstance(value, str):
-        return quoted(value)
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    text = format(Decimal(repr(value)), "f")
-    return text.removesuffix(".0")
-
-
-def quoted(text: str) -> str:
-    """Return a text in quotation marks."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _duration_parts(duration: Duration) -> str:
-    parts = ((duration.months, "months"), (duration.days, "days"), (duration.milliseconds / 1000, "seconds"))
-    texts = [f"{_constant(float(amount))} {unit}" for amount, unit in parts if amount]
-    return ", ".join(texts) or "0 seconds"

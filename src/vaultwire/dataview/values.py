@@ -57,6 +57,9 @@ class Embed(Link):
 class Record(Mapping[str, Value]):
     """A note, its file or an item of a list: an object whose fields are read when they are asked for."""
 
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
     def as_link(self) -> Link:
         """Return what stands for it where there is no room for all its fields."""
         raise NotImplementedError

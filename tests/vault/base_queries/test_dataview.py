@@ -173,6 +173,8 @@ def test_rows_that_fail_are_left_out_and_told(vault: Vault) -> None:
     ]
     assert "WHERE file.tasks * 2 failed for all rows" in vault.dataview.query("LIST WHERE file.tasks * 2").problems[0]
     assert vault.dataview.query('LIST LIMIT "a"').problems == ['LIMIT "a" failed: a number is expected, not string.']
+    written = vault.dataview.query("LIST where file.tasks\n  *  2 sort file.name + file desc").problems
+    assert written[0].startswith("where file.tasks * 2 failed for all rows")
     assert "not a date" in vault.dataview.query("CALENDAR price").problems[0]
 
 

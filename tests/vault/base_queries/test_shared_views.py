@@ -111,3 +111,33 @@ def test_a_day_in_another_zone_is_another_value(tmp_path: Path) -> None:
         bases = Bases(own._files, own._index, own._settings, now, shared)
         seen.append([text_of(cell) for cell in bases.query(BaseSource(text=text), "V0").rows[0].cells])
     assert seen == [["N", "10", "23"], ["N", "11", "11"], ["N", "10", "23"]]
+
+
+def test_files_of_conditions_that_views_share_follow_each_change(tmp_path: Path) -> None:
+    """The index remembers which notes meet a condition: what it finds is what a look at every file finds."""
+    chance = random.Random(os.environ["VAULTWIRE_SEED"])
+    form = (
+        '  - {{type: table, name: V{0}, filters: {{and: [price > {0}, \'file.hasProperty("up") && file.hasLink("N1")\','
+        " \"name != 'b'\"]}}}}\n"
+    )
+    text = "filters: file.hasTag('a')\nviews:\n" + "".join(map(form.format, range(4)))
+    write_vault(tmp_path, "".join(f"=== N{number}.md\n{_tagged(chance)}" for number in range(30)))
+    vault = open_vault(tmp_path)
+    own = vault.bases
+    counts = set()
+    for _ in range(6):
+        for number in chance.sample(range(30), 10):
+            (tmp_path / f"N{number}.md").write_text(_tagged(chance))
+        (tmp_path / f"N{chance.randrange(30)}.md").unlink(missing_ok=True)
+        for least in range(4):
+            scan = Bases(own._files, own._index, own._settings, datetime.now, RememberedResults(), by_index=False)
+            paths = own.query(BaseSource(text=text), f"V{least}").rows.paths()
+            assert paths == scan.query(BaseSource(text=text), f"V{least}").rows.paths()
+            counts.add(len(paths))
+    assert len(counts) > 1
+
+
+def _tagged(chance: random.Random) -> str:
+    name, price = chance.choice("abc"), chance.randrange(5)
+    properties = f"tags: [{chance.choice(['a', 'a/b', 'c'])}]\nprice: {price}\nPrice: {price + 1}\nname: {name}\n"
+    return f"---\n{properties}{chance.choice(['up: x', 'other: x'])}\n---\n{chance.choice(['[[N1]]', '[[N2]]', '[[n1#P]]'])}\n"

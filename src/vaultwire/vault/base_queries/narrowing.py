@@ -493,7 +493,7 @@ def _any(parts: list[Narrowed], *, is_exact: bool) -> Narrowed:
 def _all_of(conditions: list[rows.Condition]) -> rows.Condition:
     if _NONE in conditions:
         return _NONE
-    inner = tuple(condition for condition in conditions if condition != _ALL)
+    inner = tuple(part for each in conditions for part in (each.of if isinstance(each, Every) else (each,)))
     return inner[0] if len(inner) == 1 else Every(inner)
 
 

@@ -6,7 +6,8 @@ No answer has files that the vault's own rules exclude.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from array import array
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -211,7 +212,7 @@ class Rows:
 
     def find(self, condition: Condition, progress: Progress) -> list[RowFile]:
         """Return the files that meet the condition, notes and attachments, in path order."""
-        return self._ask(lambda catalog: _find(catalog, condition), progress)
+        return self._ask(lambda catalog: _find(catalog, condition, self._memory), progress)
 
     def at(self, paths: Collection[str], progress: Progress) -> list[RowFile]:
         """Return the files of exactly these paths, without those that are not there."""
@@ -296,12 +297,40 @@ class _Column:
         self.size = 1 + sum(_BYTES_PER_VALUE + 2 * len(stored) for _, stored in rows)
 
 
-def _find(catalog: Catalog, condition: Condition) -> list[RowFile]:
-    test, values = _test(condition)
-    rows = catalog.rows(
-        f"SELECT id, path, size, modified FROM files WHERE NOT is_excluded AND {test} ORDER BY path", values
+class _NotesByValue:
+    """The notes that have a property, by its value as stored: the views of a base ask for several values of one."""
+
+    def __init__(self, catalog: Catalog, name: str) -> None:
+        rows = catalog.rows(
+            "SELECT value, json_group_array(note) FROM properties WHERE name = ? GROUP BY value", [name]
+        )
+        self.notes = {value: array("q", json.loads(notes)) for value, notes in rows}
+        self.size = 1 + sum(_BYTES_PER_VALUE + 2 * len(value) + size_of(notes) for value, notes in self.notes.items())
+
+
+def _find(catalog: Catalog, condition: Condition, memory: RememberedFacts) -> list[RowFile]:
+    conditions: Sequence[Condition] = condition.of if isinstance(condition, Every) else [condition]
+    among, chosen = "1", []
+    listed = {each: select for each in conditions if (select := _notes_with(each)) is not None}
+    if len(listed) > 1:
+        # SQLite would make each list of notes for every view of a base.
+        ids = set.intersection(*(_listed(catalog, each, select, memory) for each, select in listed.items()))
+        among, chosen = f"id {IN_LIST}", [json.dumps([*ids])]
+        conditions = [each for each in conditions if each not in listed]
+    test, values = _joined(" AND ", conditions, "1")
+    select_files = (
+        f"SELECT id, path, size, modified FROM files WHERE NOT is_excluded AND {among} AND {test} ORDER BY path"
     )
-    return [*map(RowFile._make, rows)]
+    return [*map(RowFile._make, catalog.rows(select_files, chosen + values))]
+
+
+def _listed(catalog: Catalog, condition: Condition, select: _Test, memory: RememberedFacts) -> set[int]:
+    """Return the notes that meet a condition. ``select``: its ``_notes_with``."""
+    if isinstance(condition, HasValue):
+        name = fold(condition.name)
+        by_value = remembered(memory, ("notes by value", name), catalog, lambda: _NotesByValue(catalog, name)).notes
+        return {note for value in condition.values for note in by_value.get(value, ())}
+    return {*remembered(memory, condition, catalog, lambda: array("q", (note for (note,) in catalog.rows(*select))))}
 
 
 class _VisibleResolver:
@@ -367,8 +396,10 @@ def _test(condition: Condition) -> _Test:
         case Not(of):
             test, values = _test(of)
             return f"NOT {test}", values
-        case _:
-            return _TESTS[type(condition)](condition)
+        case HasValue(name, values, or_none=True):
+            return _test(AnyOf((HasValue(name, values, or_none=False), Not(HasProperty(name)))))
+    notes = _notes_with(condition)
+    return _TESTS[type(condition)](condition) if notes is None else (f"id IN ({notes[0]})", notes[1])
 
 
 def _joined(word: str, conditions: Iterable[Condition], empty: str) -> _Test:
@@ -378,13 +409,18 @@ def _joined(word: str, conditions: Iterable[Condition], empty: str) -> _Test:
     return f"({word.join(test for test, _ in tests)})", [value for _, values in tests for value in values]
 
 
-def _with_value(condition: HasValue) -> _Test:
-    name = fold(condition.name)
-    test = f"id IN (SELECT note FROM properties WHERE name = ? AND value {IN_LIST})"
-    values = [name, json.dumps(condition.values)]
-    if not condition.or_none:
-        return test, values
-    return f"({test} OR id NOT IN (SELECT note FROM properties WHERE name = ?))", [*values, name]
+def _notes_with(condition: Condition) -> _Test | None:
+    """Return a SELECT of the notes that meet a condition, and its values; None for a condition on files."""
+    match condition:
+        case Tagged(tag):
+            return "SELECT note FROM tagged WHERE tag = ?", [fold(tag)]
+        case HasProperty(name):
+            return "SELECT note FROM properties WHERE name = ?", [fold(name)]
+        case HasValue(name, values, or_none=False):
+            return f"SELECT note FROM properties WHERE name = ? AND value {IN_LIST}", [fold(name), json.dumps(values)]
+        case AsksFor(names):
+            return f"SELECT note FROM links WHERE name {IN_LIST}", [json.dumps(names)]
+    return None
 
 
 def _ends(condition: NameEndsWith) -> _Test:
@@ -399,17 +435,10 @@ def _changed(condition: Changed) -> _Test:
 
 
 _TESTS: dict[type, Callable[[Any], _Test]] = {
-    Tagged: lambda wanted: ("id IN (SELECT note FROM tagged WHERE tag = ?)", [fold(wanted.tag)]),
     Below: lambda wanted: below(wanted.folder or None),
     DirectlyIn: lambda wanted: ("folder = ?", [wanted.folder]),
     AtPath: lambda wanted: ("path = ?", [wanted.path]),
     NameEndsWith: _ends,
     HasExtension: lambda wanted: ("substr(path, ?) = ?", [-len(wanted.extension) - 1, f".{wanted.extension}"]),
-    HasProperty: lambda wanted: ("id IN (SELECT note FROM properties WHERE name = ?)", [fold(wanted.name)]),
-    HasValue: _with_value,
     Changed: _changed,
-    AsksFor: lambda wanted: (
-        f"id IN (SELECT note FROM links WHERE name {IN_LIST})",
-        [json.dumps(wanted.names)],
-    ),
 }
