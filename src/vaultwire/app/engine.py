@@ -270,7 +270,7 @@ def examine_searches(config: Config, progress: Progress) -> tuple[ReadingReport 
     Nothing is read or embedded for it. Raises ConfigError as ``open_vault`` does.
     """
     loaded = load_policy(config)
-    files = _open_files(config, loaded)
+    files = open_files(config, loaded)
     index = open_index(files, config.cache)
     meaning = None
     try:
