@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from support.calls import call, refusal
 from support.command_line import run_command
+from support.embedding_server import answering, vectors
 from support.static_model import DIMENSIONS, GROUPS, write_model
 from support.vaults import write_vault
 from vaultwire.app.engine import load_policy, open_vault
@@ -166,6 +168,59 @@ def test_a_model_that_does_not_work_gives_one_clear_error_and_word_answers(tmp_p
         code, message = refusal(vault, "search_notes", query="guitar", meaning="only")
     assert code == "NOT_INSTALLED"
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [(500, b"out of memory\nsecond line"), (200, b"<html>"), vectors([None]), vectors([1.0], [1.0]), vectors([1e300])],
+    ids=["an error", "a page", "null", "too many", "too large"],
+)
+def test_an_address_that_begins_to_answer_nonsense_gives_one_clear_error_and_word_answers(
+    tmp_path: Path, nonsense: tuple[int, bytes]
+) -> None:
+    write_vault(tmp_path / "vault", VAULT)
+    answers = {"good": True}
+
+    def answer(request: dict[str, Any]) -> tuple[int, bytes]:
+        return vectors(*([1.0, len(text)] for text in request["input"])) if answers["good"] else nonsense
+
+    with answering(answer) as (address, asked), closing(opened(tmp_path, address)) as vault:
+        embed(vault)
+        answers["good"] = False
+        asked.clear()
+        for query in ("Where is the guitar?", "Who has the guitar?"):
+            outcome = call(vault, "search_notes", query=query)
+            assert [note["path"] for note in outcome.data["notes"]] == ["Hall.md"]
+            assert outcome.data["by_meaning"]["embedded"] == 4
+            assert outcome.texts[0].count("Search by meaning does not work") == 1
+        assert len(asked) == 1, "after a failure, questions do not ask again for a while"
+        (tmp_path / "vault" / "Hall.md").write_text("A guitar, and another note is to be embedded.")
+        code, message = refusal(vault, "search_notes", query="guitar", meaning="only")
+        assert (code, "\n" in message) == ("NOT_INSTALLED", False)
+        assert message.startswith("Search by meaning does not work: ")
+        assert call(vault, "search_notes", query="another", meaning="off").data["notes"]
+
+
+def test_an_address_that_hangs_costs_one_question_its_wait_and_gives_word_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultwire.meaning.embedding._QUESTION_SECONDS", 1.0)
+    monkeypatch.setattr("vaultwire.meaning.embedding._EMBED_SECONDS", 1.0)
+    write_vault(tmp_path / "vault", VAULT)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # connections are made, and nobody answers
+        silent.setblocking(False)
+        with closing(opened(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}/v1#m")) as vault:
+            for query in ("Where is the guitar?", "Who has the guitar?"):
+                outcome = call(vault, "search_notes", query=query)
+                assert [note["path"] for note in outcome.data["notes"]] == ["Hall.md"]
+                assert "no answer within 1 seconds" in outcome.data["by_meaning"]["problem"]
+                assert outcome.texts[0].count("Search by meaning does not work") == 1
+            silent.accept()[0].close()
+            with pytest.raises(BlockingIOError):  # the second question did not ask
+                silent.accept()
+            code, message = refusal(vault, "search_notes", query="guitar", meaning="only")
+    assert code == "NOT_INSTALLED"
+    assert "no answer within 1 seconds" in message
 
 
 @pytest.mark.parametrize(
