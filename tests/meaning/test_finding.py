@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -291,6 +295,62 @@ def test_after_random_edits_the_vectors_are_as_if_made_anew(tmp_path: Path, mode
     with closing(opened(tmp_path, model)) as vault:
         embed(vault)
         assert {word: all_near(vault)(word) for word in words} == found
+
+
+RUN = """
+import sys
+from vaultwire.app.engine import load_policy, open_vault
+from vaultwire.config import make_config
+from vaultwire.meaning import embedding
+from vaultwire.vault.value_types import NoProgress
+
+class Told(NoProgress):
+    def check(self):
+        print("a step", flush=True)
+
+    def report(self, done, total, message):
+        print(message, flush=True)
+
+embedding._STORE_CHUNKS = 3  # many small pieces, so that a kill meets each kind of moment
+folder, model = sys.argv[1:]
+config = make_config(f"{folder}/vault", meaning=model)
+config.cache, config.state = f"{folder}/cache", f"{folder}/state"
+vault = open_vault(config, loaded=load_policy(config))
+vault.meaning.coverage(NoProgress())  # reads all notes, so that the steps are those of embedding
+vault.meaning._embedding.embed_for(600, Told())
+print("ready", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
+def test_runs_that_are_killed_while_they_embed_leave_what_a_whole_run_gives(tmp_path: Path, model: str) -> None:
+    chance = random.Random(os.environ["VAULTWIRE_SEED"])
+    words = " ".join(GROUPS).split()
+    root = tmp_path / "vault"
+    write_vault(root, VAULT)
+    killed = stored = 0
+    for edits in (50, *(2 for _ in range(9))):  # few later on: what a kill left wrong is not to be put right by an edit
+        for number in range(edits):
+            text = "\n".join(f"# Part\n{' '.join(chance.choices(words, k=80))}" for _ in range(3))
+            (root / f"n{number if edits == 50 else chance.randrange(50)}.md").write_text(text)
+        (root / f"n{chance.randrange(50)}.md").unlink(missing_ok=True)
+        command = [sys.executable, "-c", RUN, str(tmp_path), model]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            stored += any(line.startswith("embedded") for line in process.stdout)
+            for _ in islice(process.stdout, chance.randrange(8)):
+                pass
+            process.kill()
+        killed += process.returncode == -signal.SIGKILL
+    assert killed, "each run had ended before it was killed"
+    assert stored, "no run stored anything"
+    with closing(opened(tmp_path, model)) as vault:
+        embed(vault)
+        after_kills = {word: all_near(vault)(word) for word in words}
+    (tmp_path / "cache").rename(tmp_path / "cache of the killed runs")
+    with closing(opened(tmp_path, model)) as vault:
+        embed(vault)
+        assert {word: all_near(vault)(word) for word in words} == after_kills
 
 
 def test_another_process_goes_on_with_what_is_there(tmp_path: Path, model: str, vault: Vault) -> None:
