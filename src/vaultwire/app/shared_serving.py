@@ -1,7 +1,7 @@
 """``serve --database``: several servers for the same vaults. One owns them and answers; the others pass requests on to it.
 
 Each server decides for each request by its own standing (``cluster.replica``). The owner serves as ever, with its records in
-the database. When the vaults are given away, all that the owner had of them is closed; when they come back, it is made anew.
+the database. When the vaults are given away, all that the owner had of them is closed; when they come back, it is made again.
 """
 
 from __future__ import annotations

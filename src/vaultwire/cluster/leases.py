@@ -2,7 +2,7 @@
 
 A lease is a row. Its times are the database's alone. The owner measures its own time from before it asked, so it never takes a
 lease to be longer than the database does, also if it was paused meanwhile. With each change of owner the number grows by one:
-a write that names an earlier number is refused, whoever sends it and however late.
+a write that names an earlier number is refused, from any server and however late.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Lease:
 
     def end(self) -> None:
         """Use it no more."""
-        self._is_over = True  # for good: the answer to a renewal may still be on its way
+        self._is_over = True  # and stays so: the answer to a renewal may still be on its way
 
     def left(self) -> float:
         """Return for how many seconds it may be used; below zero after its end."""

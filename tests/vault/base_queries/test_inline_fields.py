@@ -178,7 +178,7 @@ def test_hidden_notes_are_nowhere(tmp_path: Path) -> None:
     ],
 )
 def test_an_inline_field_makes_a_note_private(tmp_path: Path, line: str, is_there: bool, switch: bool) -> None:
-    """As the property of its name would, with the switch and without: whoever writes it means it."""
+    """As the property of its name would, with the switch and without: who writes it means it."""
     write_vault(tmp_path, f"=== N.md\ntext\n\n{line}\n=== O.md\n")
     rules = PathRules(privacy=PrivacyRules(properties={"private": None, "status": "draft"}))
     vault = open_vault(tmp_path, rules=rules, has_inline_fields=switch)
