@@ -237,9 +237,8 @@ def _texts_in(record: Any) -> Iterator[str]:
     for part in parts:
         # A tool's result is in a message of the user's, too, and has no text of its own here.
         text = part.get("text") if isinstance(part, Mapping) else part
-        if isinstance(text, str) and not text.lstrip().startswith(
-            "<"
-        ):  # what the client put in, such as <system-reminder>
+        is_from_client = isinstance(text, str) and text.lstrip().startswith("<")  # such as <system-reminder>
+        if isinstance(text, str) and not is_from_client:
             yield text
 
 
