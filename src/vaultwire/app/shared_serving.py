@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from vaultwire.app.serving import Methods, Narrow
     from vaultwire.desk.access import Announcement
-    from vaultwire.transports import Receive, Scope, Send
+    from vaultwire.transports import App, Message, Receive, Scope, Send
     from vaultwire.vault.changes.record_store import RecordStore
 
     MakeMethods: TypeAlias = Callable[[Callable[[str], RecordStore]], tuple[Methods, Narrow]]
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 # For requests that stream to notice that they are to end.
 _STOP_SECONDS = 5.0
+# For an answer that was made before the vaults were closed to be on its way.
+_LAST_SECONDS = 1.0
 
 
 class SharedServer:
@@ -77,7 +79,8 @@ class SharedServer:
         leases = Leases(database, name, url, network.lease_seconds)
         self._replica = Replica(database, leases, vaults, self._gain, self._lose, self._tell)
         self._next: _Serving | None = self._make()  # so that what cannot work is told at once
-        self._app: HttpApp | None = None  # while this server owns the vaults
+        # While this server owns the vaults, with what is set when it has closed them.
+        self._open: tuple[HttpApp, asyncio.Event] | None = None
         self._announcement: Announcement | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._on_ready = partial(on_ready, self._place.url, in_the_open=self._place.in_the_open)
@@ -92,8 +95,8 @@ class SharedServer:
     async def stop(self) -> None:
         """End the streams."""
         self._loop = None
-        if self._app is not None:
-            await self._app.end_streams()
+        if self._open is not None:
+            await self._open[0].end_streams()
 
     def end(self) -> None:
         """Close the vaults and give them back."""
@@ -105,12 +108,12 @@ class SharedServer:
         """Answer a request, or pass it on to the server that owns the vaults."""
         if scope["type"] != "http":
             return
-        standing, app = self._replica.standing(), self._app
+        standing, opened = self._replica.standing(), self._open
         if scope["path"] in ("/health", "/ready"):
             can_pass_on = standing.address not in ("", self._address)
-            await _tell_standing(scope, send, standing, is_ready=can_pass_on or (standing.owns and app is not None))
-        elif standing.owns and app is not None:
-            await app(scope, receive, send)
+            await _tell_standing(scope, send, standing, is_ready=can_pass_on or (standing.owns and opened is not None))
+        elif standing.owns and opened is not None:
+            await _answer_while_open(*opened, scope, receive, send)
         elif standing.owns or not standing.address:
             await refuse(send, "No server owns these vaults yet.")
         elif standing.address == self._address or any(name == PASSED_ON for name, _ in scope["headers"]):
@@ -144,16 +147,17 @@ class SharedServer:
         loop = self._loop
         if loop is not None:
             asyncio.run_coroutine_threadsafe(_open(app), loop).result(_STOP_SECONDS)
-            self._app = app
+            self._open = app, asyncio.Event()
 
     def _lose(self) -> None:
         """Close what uses the vaults: streams, then calls in flight, then the vaults."""
-        app, self._app = self._app, None
+        opened, self._open = self._open, None
         if self._announcement is not None:
             self._announcement.end()
             self._announcement = None
-        if app is None:
+        if opened is None:
             return
+        app, closed = opened
         loop = self._loop
         if loop is not None:
             ended = asyncio.run_coroutine_threadsafe(app.end_streams(), loop)
@@ -162,6 +166,8 @@ class SharedServer:
             except TimeoutError:
                 pass
         app.close()
+        if loop is not None:
+            loop.call_soon_threadsafe(closed.set)
 
     def _tell(self, message: str) -> None:
         self._place.observer.tell(message)
@@ -170,6 +176,31 @@ class SharedServer:
 def _is_loopback(address: str) -> bool:
     host = urlsplit(address).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")
+
+
+async def _answer_while_open(app: App, closed: asyncio.Event, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request. A call that was stopped when the app was closed has no answer: the client is told so."""
+    has_begun = False
+
+    async def pass_answer(message: Message) -> None:
+        nonlocal has_begun
+        has_begun = True
+        await send(message)
+
+    answering = asyncio.ensure_future(app(scope, receive, pass_answer))
+    closing = asyncio.ensure_future(closed.wait())
+    try:
+        await asyncio.wait((answering, closing), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((answering,), timeout=_LAST_SECONDS)  # one that was made may be on its way
+        if answering.done():
+            answering.result()  # raises what the app has raised
+            return
+    finally:
+        answering.cancel()
+        closing.cancel()
+    if has_begun:
+        raise ConnectionAbortedError
+    await refuse(send, "The server has lost these vaults before it could answer, and perhaps has done it: look first.")
 
 
 async def _open(app: HttpApp) -> None:
