@@ -15,6 +15,7 @@ from support.file_server import response, serving_files
 from support.vaults import open_vault, write_vault
 from support.wire import Server
 from vaultwire.app.engine import AttachmentSources
+from vaultwire.toolkit.arguments import read_arguments
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, invoke
 from vaultwire.tools.edit import make_save_file
@@ -192,6 +193,22 @@ def test_nothing_else_than_an_allowed_host_is_asked(notes: Path, sources: FromHe
     assert isinstance(outcome, Failure)
     assert outcome.code == code
     assert sorted(notes.rglob("*")) == before
+
+
+@pytest.mark.parametrize("wrong", [{"download_url": 3}, {"download_url": None}, {"file_id": []}, {"file_name": 3}])
+def test_a_file_of_another_form_is_refused_with_what_is_wrong(
+    notes: Path, sources: FromHere, wrong: dict[str, Any]
+) -> None:
+    refused = save(notes, sources, file={**of_chat(), **wrong})
+    assert isinstance(refused, Failure)
+    assert f"'file.{next(iter(wrong))}' must be a text" in refused.message
+
+
+def test_what_a_chat_leaves_out_may_be_null() -> None:
+    schema = next(each for each in load_catalog() if each["name"] == "save_file")["inputSchema"]
+    given = {"file": {**of_chat(), "mime_type": None, "another": None}}
+    assert read_arguments(schema, given)[0]["file"] == {**of_chat(), "another": None}
+    assert read_arguments(schema, given)[1] == []
 
 
 def test_the_list_names_the_argument_that_chatgpt_fills_in(notes: Path) -> None:

@@ -203,15 +203,17 @@ def _check_object(
         if member not in value
     ]
     checked: dict[str, Any] = {}
+    is_open = schema.get("additionalProperties") is True
+    is_record = not is_open or bool(schema.get("required"))  # else the members of an open object are examples
     owner = f" of {name!r}" if name else ""
     unknown = 0
     for member, inner in value.items():
-        if schema.get("additionalProperties") is True:
+        if member in properties and is_record:
+            checked[member] = _check(prefix + member, properties[member], inner, problems)
+            continue
+        if is_open:
             problems += [f"{prefix + member!r} must hold whole characters only"] if _holds_half_pair(inner) else []
             checked[member] = inner
-            continue
-        if member in properties:
-            checked[member] = _check(prefix + member, properties[member], inner, problems)
             continue
         unknown += 1
         if unknown <= _MOST_UNKNOWN:
@@ -483,11 +485,14 @@ def read_arguments(
 
 def _read_object(schema: Schema, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return an object with its members read, under their real names where these are clear."""
-    if len(arguments) > _MOST_MEMBERS or schema.get("additionalProperties") is True:
-        return arguments
     properties: dict[str, Schema] = schema["properties"]
+    is_open = schema.get("additionalProperties") is True
+    if len(arguments) > _MOST_MEMBERS or (is_open and not schema["required"]):
+        return arguments
     optional = properties.keys() - schema["required"]
     arguments = {name: value for name, value in arguments.items() if value is not None or name not in optional}
+    if is_open:
+        return arguments
     names = _real_names(properties, arguments)
     read: dict[str, Any] = {}
     for member, value in arguments.items():
