@@ -210,13 +210,10 @@ def _check_object(
     for member, inner in value.items():
         if member in properties and is_record:
             checked[member] = _check(prefix + member, properties[member], inner, problems)
-            continue
-        if is_open:
+        elif is_open:
             problems += [f"{prefix + member!r} must hold whole characters only"] if _holds_half_pair(inner) else []
             checked[member] = inner
-            continue
-        unknown += 1
-        if unknown <= _MOST_UNKNOWN:
+        elif (unknown := unknown + 1) <= _MOST_UNKNOWN:
             hint = _hint(member, properties, value)
             told = ", ".join(each for each in properties if each not in untold)
             problems.append(f"{_shown(member)} is not an argument{owner}{hint} (there are: {told})")
@@ -491,9 +488,7 @@ def _read_object(schema: Schema, arguments: dict[str, Any]) -> dict[str, Any]:
         return arguments
     optional = properties.keys() - schema["required"]
     arguments = {name: value for name, value in arguments.items() if value is not None or name not in optional}
-    if is_open:
-        return arguments
-    names = _real_names(properties, arguments)
+    names = {} if is_open else _real_names(properties, arguments)
     read: dict[str, Any] = {}
     for member, value in arguments.items():
         name = names.get(member, member)
