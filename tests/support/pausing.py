@@ -135,9 +135,9 @@ def _take_over(root: Path, url: str, owner: int, step: int, whole: tuple[Any, An
     """Take the vault of a paused owner over, wake that, and check that it changes nothing. ``whole``: all or nothing done."""
     server = Server("two", root, url, 60, waits=True)
     with server.changes.locked():
-        settled = tree(root)
-    assert settled in whole, f"step {step}: {sorted(settled)}"
-    is_done = settled == whole[1]
+        recovered = tree(root)
+    assert recovered in whole, f"step {step}: {sorted(recovered)}"
+    is_done = recovered == whole[1]
     assert len(server.changes.latest()) == is_done, f"step {step}"
     server.execute(lambda _: [Write(path("Of two.md"), None, b"of the second owner")])
     before = tree(root)
