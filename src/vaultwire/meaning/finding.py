@@ -165,20 +165,18 @@ class Finding:
         return [self._hit(rank, each) for rank, each in enumerate(near, 1)]
 
     def _hit(self, rank: int, near: Near) -> MeaningHit:
-        return MeaningHit(near.path, near.likeness, rank, self._lines(near), rank_score(rank))
-
-    def _lines(self, near: Near) -> list[Line]:
-        """Return the first lines of the nearest chunk, as the note is now."""
+        """Return a note with the nearest chunk and its first lines, as the note is now."""
+        hit = MeaningHit(near.path, near.likeness, rank, [], rank_score(rank))
         try:
             text = plain_text(self._files.read(near.path).data)
         except VaultError:  # it is gone by now
-            return []
+            return hit
         chunks = chunks_of(near.path, text)
         chunk = chunks[min(near.number, len(chunks) - 1)]
         numbered = enumerate(text.split("\n")[chunk.first - 1 : chunk.last], chunk.first)
         lines = [Line(number, line.strip()[:_LINE_LENGTH]) for number, line in numbered if line.strip()]
         own = [line for line in lines if not line.text.startswith("#")]
-        return (own or lines)[:_LINES]
+        return hit._replace(lines=(own or lines)[:_LINES], first=chunk.first, last=chunk.last)
 
 
 def _asked(query: Query) -> tuple[str, tuple[Expression, ...]]:

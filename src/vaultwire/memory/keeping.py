@@ -131,12 +131,12 @@ class Memory:
         if self._vault.meaning is None or not entries:
             return {}
         near = self._vault.near(query, self._folder, self._progress, only=False)
-        lines = {(hit.path, line.number): hit.likeness for hit in (near.hits if near else ()) for line in hit.lines}
-        likeness = {
-            entry.address: max(lines.get((entry.path, n), 0.0) for n in range(entry.first_line, entry.last_line + 1))
+        parts = {hit.path: hit for hit in (near.hits if near else ())}
+        return {
+            entry.address: part.likeness
             for entry in entries
+            if (part := parts.get(entry.path)) and part.first <= entry.last_line and entry.first_line <= part.last
         }
-        return {address: value for address, value in likeness.items() if value > 0}
 
     # ------------------------------------------------------------------ remembering
 

@@ -333,9 +333,10 @@ class Coverage(NamedTuple):
 
 
 class MeaningHit(NamedTuple):
-    """A note that is near in meaning: ``likeness`` at most 1, its rank by it, from 1, and the lines of its nearest part.
+    """A note that is near in meaning: ``likeness`` at most 1, its rank by it, from 1, and its nearest part.
 
-    ``score``: what the rank gives to the score of words and meaning together.
+    ``lines``: the first ones of that part, which goes from line ``first`` to ``last``. ``score``: what the rank gives to the
+    score of words and meaning together.
     """
 
     path: VaultPath
@@ -343,6 +344,8 @@ class MeaningHit(NamedTuple):
     rank: int
     lines: list[Line]
     score: float
+    first: int = 0
+    last: int = 0
 
 
 class NearNotes(NamedTuple):
