@@ -369,7 +369,7 @@ def test_an_example_holds(text: str) -> None:
         ('"a" * 1000000', "longer than"),
         ('padleft("a", 1000000)', "longer than"),
         ("map(1, (x) => x)", "No implementation of 'map' found for arguments: number, function"),
-        ("[(x) => x]", "A lambda stands only"),
+        ("((x) => x) + 1", "A lambda stands only"),
         ("date(9999-12-31) + dur(1 day)", "after 9999"),
         ("dur(1 day) * 1000000000000", "too long"),
     ],
@@ -404,6 +404,7 @@ def test_a_lambda_may_be_called_where_it_stands(text: str, value: Value) -> None
         ("round(1, 2, 3)", 1, "round takes 1 to 2 arguments, not 3."),
         ("map(a)", 1, "map needs a list and a lambda"),
         ("lower(a, (x) => x)", 1, "lower takes no lambda there."),
+        ("1 + [a, (x) => x]", 5, "list takes no lambda there."),
     ],
 )
 def test_calls_that_never_work_are_told_before_the_rows(text: str, column: int, words: str) -> None:

@@ -17,32 +17,31 @@ from vaultwire.dataview.tree import (
     BothSources,
     Call,
     Column,
+    Command,
     DateLiteral,
-    DurationLiteral,
-    Flatten,
     FolderSource,
-    Group,
     Index,
     Lambda,
-    Limit,
     LinkLiteral,
     LinkSource,
-    ListLiteral,
     Literal,
     Name,
     Not,
     NotSource,
-    ObjectLiteral,
     Query,
     QueryType,
-    Sort,
     TagSource,
-    Where,
 )
 
 _NAMES = st.sampled_from(["due", "file", "simple-field", "Größe", "row", "x1", "sort", "🎅", "a_b", "this"])
 _TEXTS = st.text(st.sampled_from('ab "\\|#[]()\nä,'), max_size=8)
 _LINKTEXTS = st.sampled_from(["A", "A b#Part", "F/A#^id", "", "a|b", "2021-04-16"])
+
+
+def _object(items: dict[str, Any]) -> Call:
+    return Call("object", tuple(node for name, value in items.items() for node in (Literal(name), value)))
+
+
 _NODES: st.SearchStrategy[Any] = st.recursive(
     st.one_of(
         st.builds(
@@ -53,15 +52,15 @@ _NODES: st.SearchStrategy[Any] = st.recursive(
             DateLiteral, st.sampled_from(["today", "eom", "start-of-week", "2021-07", "2021-07-14T10:00:05.000+06:30"])
         ),
         st.builds(
-            DurationLiteral,
+            Literal,
             st.builds(Duration, st.integers(0, 99), st.integers(0, 9), st.integers(0, 99).map(lambda s: s * 1000)),
         ),
         st.builds(LinkLiteral, _LINKTEXTS, st.sampled_from([None, "", "shown", "a|b"]), is_embed=st.booleans()),
         st.builds(Name, _NAMES.filter(lambda name: name != "sort")),
     ),
     lambda inner: st.one_of(
-        st.builds(lambda items: ListLiteral(tuple(items)), st.lists(inner, max_size=3)),
-        st.builds(lambda items: ObjectLiteral(tuple(items.items())), st.dictionaries(_TEXTS, inner, max_size=3)),
+        st.builds(lambda items: Call("list", tuple(items)), st.lists(inner, max_size=3)),
+        st.builds(_object, st.dictionaries(_TEXTS, inner, max_size=3)),
         st.builds(lambda name, items: Call(name, tuple(items)), _NAMES, st.lists(inner, max_size=3)),
         st.builds(Index, inner, inner.filter(lambda node: not isinstance(node, Name))),
         st.builds(lambda of, name: Index(of, Literal(name)), inner, _NAMES),
@@ -92,11 +91,12 @@ _SOURCES: st.SearchStrategy[Any] = st.recursive(
     max_leaves=5,
 )
 _COMMANDS = st.one_of(
-    st.builds(Where, _NODES),
-    st.builds(lambda keys: Sort(tuple(keys)), st.lists(st.tuples(_NODES, st.booleans()), min_size=1, max_size=3)),
-    st.builds(Group, _COLUMNS),
-    st.builds(Flatten, _COLUMNS),
-    st.builds(Limit, _NODES),
+    st.builds(Command, st.sampled_from(["WHERE", "LIMIT"]), st.tuples(st.builds(Column, _NODES, st.just("")))),
+    st.builds(Command, st.sampled_from(["GROUP BY", "FLATTEN"]), st.tuples(_COLUMNS)),
+    st.builds(
+        lambda keys: Command("SORT", tuple(Column(key, "") for key, _ in keys), tuple(is_last for _, is_last in keys)),
+        st.lists(st.tuples(_NODES, st.booleans()), min_size=1, max_size=3),
+    ),
 )
 
 

@@ -16,26 +16,19 @@ from vaultwire.dataview.tree import (
     Column,
     Command,
     DateLiteral,
-    DurationLiteral,
     FolderSource,
-    Group,
     Index,
     Lambda,
-    Limit,
     LinkLiteral,
     LinkSource,
-    ListLiteral,
     Literal,
     Name,
     Node,
     Not,
     NotSource,
-    ObjectLiteral,
     Query,
-    Sort,
     Source,
     TagSource,
-    Where,
 )
 
 
@@ -63,14 +56,12 @@ def _column_text(column: Column) -> str:
 
 
 def _command_text(command: Command) -> str:
-    if isinstance(command, Where):
-        return f"WHERE {expression_text(command.condition)}"
-    if isinstance(command, Sort):
-        keys = (f"{expression_text(key)}{' DESC' if is_last_first else ''}" for key, is_last_first in command.keys)
-        return f"SORT {', '.join(keys)}"
-    if isinstance(command, Limit):
-        return f"LIMIT {expression_text(command.count)}"
-    return f"{'GROUP BY' if isinstance(command, Group) else 'FLATTEN'} {_column_text(command.by)}"
+    if command.word == "SORT":
+        keys = zip(command.columns, command.is_descending, strict=True)
+        return f"SORT {', '.join(expression_text(key.expression) + ' DESC' * is_last for key, is_last in keys)}"
+    (column,) = command.columns
+    has_name = command.word in ("GROUP BY", "FLATTEN")
+    return f"{command.word} {_column_text(column) if has_name else expression_text(column.expression)}"
 
 
 def _source_text(source: Source) -> str:
@@ -95,19 +86,18 @@ def expression_text(node: Node, least: int = 0) -> str:
         return _constant(node.value)
     if isinstance(node, DateLiteral):
         return f"date({node.text})"
-    if isinstance(node, DurationLiteral):
-        return f"dur({_duration_parts(node.duration)})"
     if isinstance(node, LinkLiteral):
         shown = "" if node.display is None else "|" + node.display
         return f"{'!' if node.is_embed else ''}[[{node.linktext.replace('|', chr(92) + '|')}{shown}]]"
-    if isinstance(node, ListLiteral):
-        text = ", ".join(map(expression_text, node.items))
-        # Two brackets without a space would be a link.
-        return f"[ {text} ]" if text.startswith("[") else f"[{text}]"
-    if isinstance(node, ObjectLiteral):
-        return "{ " + ", ".join(f"{quoted(name)}: {expression_text(value)}" for name, value in node.items) + " }"
     if isinstance(node, Name):
         return node.name
+    if isinstance(node, Call) and node.name == "list":
+        text = ", ".join(map(expression_text, node.arguments))
+        # Two brackets without a space would be a link.
+        return f"[ {text} ]" if text.startswith("[") else f"[{text}]"
+    if isinstance(node, Call) and node.name == "object":
+        texts = [*map(expression_text, node.arguments)]
+        return "{ " + ", ".join(map(": ".join, zip(texts[::2], texts[1::2], strict=True))) + " }"
     if isinstance(node, Call):
         return f"{node.name}({', '.join(map(expression_text, node.arguments))})"
     if isinstance(node, Lambda):
@@ -139,7 +129,9 @@ def _index_text(node: Index) -> str:
     return f"{of}[{expression_text(node.index)}]"
 
 
-def _constant(value: bool | float | str | None) -> str:
+def _constant(value: bool | float | str | Duration | None) -> str:
+    if isinstance(value, Duration):
+        return f"dur({_duration_parts(value)})"
     if isinstance(value, str):
         return quoted(value)
     if value is None:

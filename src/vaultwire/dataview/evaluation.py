@@ -27,16 +27,13 @@ from vaultwire.dataview.tree import (
     Binary,
     Call,
     DateLiteral,
-    DurationLiteral,
     Index,
     Lambda,
     LinkLiteral,
-    ListLiteral,
     Literal,
     Name,
     Node,
     Not,
-    ObjectLiteral,
     children,
 )
 from vaultwire.dataview.values import UNIT_MS, Embed, Record, is_truthy, length_ms, type_of
@@ -81,15 +78,6 @@ def compile_expression(node: Node) -> Compiled:
     if isinstance(node, DateLiteral):
         text = node.text
         return lambda frame: _date(text, frame)
-    if isinstance(node, DurationLiteral):
-        duration = node.duration
-        return lambda _: duration
-    if isinstance(node, ListLiteral):
-        items = [compile_expression(item) for item in node.items]
-        return lambda frame: frame.budget.made([item(frame) for item in items])
-    if isinstance(node, ObjectLiteral):
-        pairs = [(name, compile_expression(item)) for name, item in node.items]
-        return lambda frame: {name: item(frame) for name, item in pairs}
     if isinstance(node, Name):
         return _name(node.name)
     if (make := _MADE_OF.get(type(node))) is not None:

@@ -64,7 +64,7 @@ _KINDS: Final[Mapping[str, Any]] = {
     "o": Mapping,
     "v": list,
 }
-_MANY = 1000
+_MANY = 10_000
 
 
 class Entry(NamedTuple):

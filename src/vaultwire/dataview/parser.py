@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 from typing import Literal as OneOf
 
 from vaultwire.bases.values import Duration
@@ -22,29 +22,22 @@ from vaultwire.dataview.tree import (
     Call,
     Column,
     Command,
+    CommandWord,
     DateLiteral,
-    DurationLiteral,
-    Flatten,
     FolderSource,
-    Group,
     Index,
     Lambda,
-    Limit,
     LinkLiteral,
     LinkSource,
-    ListLiteral,
     Literal,
     Name,
     Node,
     Not,
     NotSource,
-    ObjectLiteral,
     Query,
     QueryType,
-    Sort,
     Source,
     TagSource,
-    Where,
     children,
 )
 from vaultwire.markdown.patterns import compile_pattern
@@ -84,7 +77,7 @@ _OPERATORS = compile_pattern(r"<=|>=|!=|/(?!/)|[=<>&|+*%-]")
 _COMMENT = compile_pattern(r"//[^\n]*+")
 _WORDS: Final = {"and": "&", "or": "|"}
 _TYPES: Final[dict[str, QueryType]] = {"table": "table", "list": "list", "task": "task", "calendar": "calendar"}
-_CLAUSES: Final = ("FROM", "WHERE", "SORT", "GROUP BY", "FLATTEN", "LIMIT")
+_COMMANDS: Final[tuple[CommandWord, ...]] = get_args(CommandWord)
 # Not names: a query goes on there. SORT is one only where no bracket follows, as in sort(list).
 _KEYWORDS: Final = frozenset(("from", "where", "limit", "group", "flatten", "sort"))
 CONSTANTS: Final[dict[str, bool | None]] = {"true": True, "false": False, "True": True, "False": False, "null": None}
@@ -212,22 +205,18 @@ class _Parser:
         return "".join(line.strip() for line in self._text[start : self._at].split("\n"))
 
     def _command(self) -> Command:
-        if self._keyword("WHERE"):
-            return Where(self._checked())
-        if self._keyword("SORT"):
+        word = next((word for word in _COMMANDS if self._keyword(word)), None)
+        if word == "SORT":
             keys = [self._sort_key()]
             while self._take(","):
                 keys.append(self._sort_key())
-            return Sort(tuple(keys))
-        if self._keyword("GROUP BY"):
-            return Group(self._column())
-        if self._keyword("FLATTEN"):
-            return Flatten(self._column())
-        if self._keyword("LIMIT"):
-            return Limit(self._checked())
+            return Command(word, tuple(Column(key, "") for key, _ in keys), tuple(is_last for _, is_last in keys))
+        if word is not None:
+            has_name = word in ("GROUP BY", "FLATTEN")
+            return Command(word, (self._column() if has_name else Column(self._checked(), ""),))
         if self._peek_word() == "from":
             raise self._problem("FROM stands only once, right behind the head of the query")
-        raise self._problem(f"An operator is expected, or one of {', '.join(_CLAUSES)}")
+        raise self._problem(f"An operator is expected, or one of FROM, {', '.join(_COMMANDS)}")
 
     def _sort_key(self) -> tuple[Node, bool]:
         node = self._checked()
@@ -363,7 +352,7 @@ class _Parser:
             return to_link(link)
         if sign == "[":
             self._at += 1
-            return ListLiteral(self._items("]"))
+            return Call("list", self._items("]"), at)
         if sign == "{":
             return self._object()
         if sign == "(":
@@ -392,7 +381,7 @@ class _Parser:
             if duration is None:
                 raise self._problem("A duration is expected, as in dur(2 days, 4 hours)")
             self._at = length.end()
-            return DurationLiteral(duration)
+            return Literal(duration)
         name = IDENTIFIER.match(text, at)
         if name is None or (name[0].lower() in _KEYWORDS and not self._is_call(name[0])):
             raise self._problem("A value is expected")
@@ -410,6 +399,7 @@ class _Parser:
         return node
 
     def _object(self) -> Node:
+        start = self._at
         self._at += 1
         items: dict[str, Node] = {}
         while not self._take("}"):
@@ -421,7 +411,8 @@ class _Parser:
                 raise self._problem("A name is expected, as in { a: 1 }")
             self._expect(":")
             items[unescaped(name[1]) if name.re is TEXT else name[0]] = self._expression(0)
-        return ObjectLiteral(tuple(items.items()))
+        pairs = ((Literal(name), value) for name, value in items.items())
+        return Call("object", tuple(node for pair in pairs for node in pair), start)
 
     def _items(self, end: str) -> tuple[Node, ...]:
         items: list[Node] = []

@@ -12,17 +12,7 @@ from vaultwire.bases.values import Budget, CellError, Date, Link, Memory, Value,
 from vaultwire.dataview.evaluation import Compiled, Overlay, compile_expression, evaluate
 from vaultwire.dataview.functions import Frame, Shared
 from vaultwire.dataview.pages import Item, Page
-from vaultwire.dataview.tree import (
-    Column,
-    Command,
-    Flatten,
-    Group,
-    Limit,
-    Query,
-    QueryType,
-    Sort,
-    Where,
-)
+from vaultwire.dataview.tree import Column, Command, Query, QueryType
 from vaultwire.dataview.values import Record, as_plain, is_list, is_truthy, order_key, shown, type_of
 
 # What a row takes beside its cells.
@@ -86,7 +76,7 @@ class _Run:
     def result(self, paths: Iterable[str]) -> Result:
         rows = self._start(paths)
         for command in self._query.commands:
-            rows = self._done(command, rows)
+            rows = _STEPS[command.word](self, command, rows)
         kind, texts = self._query.type, self._shared.vault.texts
         if kind == "task":
             return Result(kind, ["Task"], self._tasks(rows), self._problems)
@@ -115,17 +105,6 @@ class _Run:
         self._memory.keep(_ROW_BYTES * len(rows), "The list of notes")
         return rows
 
-    def _done(self, command: Command, rows: list[Row]) -> list[Row]:
-        if isinstance(command, Where):
-            return self._where(command, rows)
-        if isinstance(command, Sort):
-            return self._sorted(command, rows)
-        if isinstance(command, Group):
-            return self._grouped(command, rows)
-        if isinstance(command, Flatten):
-            return self._flattened(command, rows)
-        return self._limited(command, rows)
-
     def _tick(self) -> None:
         self._count += 1
         if self._count % _CHECK_EVERY == 0:
@@ -150,24 +129,24 @@ class _Run:
             how_many = "all rows" if failed == len(rows) else f"{failed} of {len(rows)} rows"
             self._problems.append(f"{what} failed for {how_many}, which are left out: {first}.")
 
-    def _where(self, command: Where, rows: list[Row]) -> list[Row]:
-        holds = compile_expression(command.condition)
+    def where(self, command: Command, rows: list[Row]) -> list[Row]:
+        holds = _compiled(command.columns[0])
         return [row for row, (value,) in self._each(command.text, [holds], rows) if is_truthy(value)]
 
-    def _sorted(self, command: Sort, rows: list[Row]) -> list[Row]:
-        keys = [compile_expression(key) for key, _ in command.keys]
+    def sorted(self, command: Command, rows: list[Row]) -> list[Row]:
+        keys = [*map(_compiled, command.columns)]
         keyed: list[tuple[Row, list[object]]] = []
         for row, values in self._each(command.text, keys, rows):
             self._memory.keep(_ROW_BYTES + sum(3 * _size(value) for value in values), "Sorting")
             keyed.append((row, [order_key(value, self._shared.vault.notes) for value in values]))
         for place in reversed(range(len(keys))):
-            keyed.sort(key=lambda pair: pair[1][place], reverse=command.keys[place][1])  # type: ignore[arg-type,return-value]
+            keyed.sort(key=lambda pair: pair[1][place], reverse=command.is_descending[place])  # type: ignore[arg-type,return-value]
         return [row for row, _ in keyed]
 
-    def _grouped(self, command: Group, rows: list[Row]) -> list[Row]:
-        notes = self._shared.vault.notes
+    def grouped(self, command: Command, rows: list[Row]) -> list[Row]:
+        (by,), notes = command.columns, self._shared.vault.notes
         keyed: list[tuple[tuple[object, ...], Value, Row]] = []
-        for row, (value,) in self._each(command.text, [_compiled(command.by)], rows):
+        for row, (value,) in self._each(command.text, [_compiled(by)], rows):
             self._memory.keep(_ROW_BYTES + 4 * _size(value), "Grouping")
             keyed.append((order_key(value, notes), value, row))
         keyed.sort(key=lambda each: each[0])
@@ -176,23 +155,24 @@ class _Run:
             members = [*same]
             key = members[0][1]
             data: dict[str, Value] = {"key": key, "rows": [row.data for _, _, row in members]}
-            groups.append(Row(key, {**data, command.by.name: key}))
-        self._groups.append(command.by.name)
+            groups.append(Row(key, {**data, by.name: key}))
+        self._groups.append(by.name)
         return groups
 
-    def _flattened(self, command: Flatten, rows: list[Row]) -> list[Row]:
+    def flattened(self, command: Command, rows: list[Row]) -> list[Row]:
+        (by,) = command.columns
         made: list[Row] = []
-        for row, (value,) in self._each(command.text, [_compiled(command.by)], rows):
+        for row, (value,) in self._each(command.text, [_compiled(by)], rows):
             items = value if isinstance(value, Sequence) and is_list(value) else [value]
             self._memory.keep(sum(_ROW_BYTES + _size(item) for item in items), "FLATTEN")
-            made += [Row(row.id, Overlay(row.data, {command.by.name: item})) for item in items]
-        if self._groups and self._groups[-1] == command.by.name:
+            made += [Row(row.id, Overlay(row.data, {by.name: item})) for item in items]
+        if self._groups and self._groups[-1] == by.name:
             self._groups.pop()
         return made
 
-    def _limited(self, command: Limit, rows: list[Row]) -> list[Row]:
+    def limited(self, command: Command, rows: list[Row]) -> list[Row]:
         try:
-            count = evaluate(compile_expression(command.count), Frame(self._shared, {}, Budget()))
+            count = evaluate(_compiled(command.columns[0]), Frame(self._shared, {}, Budget()))
         except CellError as error:
             self._problems.append(f"{command.text} failed: {error}")
             return []
@@ -261,6 +241,13 @@ class _Run:
                     self._add_task(child, depth + 1, groups, results)
 
 
+_STEPS: Final[Mapping[str, Callable[[_Run, Command, list[Row]], list[Row]]]] = {
+    "WHERE": _Run.where,
+    "SORT": _Run.sorted,
+    "GROUP BY": _Run.grouped,
+    "FLATTEN": _Run.flattened,
+    "LIMIT": _Run.limited,
+}
 _MOST_NESTED: Final = 30
 
 

@@ -12,9 +12,9 @@ from vaultwire.markdown.patterns import compile_pattern
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal:
-    """A constant: null, true, false, a number or a text. Python's ``True == 1`` does not make two of them equal."""
+    """A constant: null, true, false, a number, text or duration. Python's ``True == 1`` does not make two of them equal."""
 
-    value: bool | float | str | None
+    value: bool | float | str | Duration | None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Literal) and (type(self.value), self.value) == (type(other.value), other.value)
@@ -31,33 +31,12 @@ class DateLiteral:
 
 
 @dataclass(frozen=True, slots=True)
-class DurationLiteral:
-    """``dur(1 day, 2 hours)``."""
-
-    duration: Duration
-
-
-@dataclass(frozen=True, slots=True)
 class LinkLiteral:
     """``[[linktext|display]]``, with ``is_embed`` behind a ``!``. An empty linktext is the note of the query."""
 
     linktext: str
     display: str | None = None
     is_embed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ListLiteral:
-    """``[1, 2]``."""
-
-    items: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectLiteral:
-    """``{ a: 1 }``."""
-
-    items: tuple[tuple[str, Node], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +56,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a function. ``start``: the character at which it begins, for errors."""
+    """A call of a function; ``[1, 2]`` and ``{ a: 1 }`` call ``list`` and ``object``. ``start``: where it begins."""
 
     name: str
     arguments: tuple[Node, ...]
@@ -116,21 +95,7 @@ class Binary:
     right: Node
 
 
-Node: TypeAlias = (
-    Literal
-    | DateLiteral
-    | DurationLiteral
-    | LinkLiteral
-    | ListLiteral
-    | ObjectLiteral
-    | Name
-    | Index
-    | Call
-    | Lambda
-    | Applied
-    | Not
-    | Binary
-)
+Node: TypeAlias = Literal | DateLiteral | LinkLiteral | Name | Index | Call | Lambda | Applied | Not | Binary
 """Any expression."""
 
 
@@ -185,47 +150,19 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
-    """Rows for which the expression holds."""
+class Command:
+    """A step of a query, done in the order of the text. Only SORT has more than one column: its keys.
 
-    condition: Node
+    ``is_descending``: for each key of SORT. ``text``: the step as the person wrote it, on one line.
+    """
+
+    word: CommandWord
+    columns: tuple[Column, ...]
+    is_descending: tuple[bool, ...] = ()
     text: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Sort:
-    """Rows in order; ``True`` in a key: from the last to the first."""
-
-    keys: tuple[tuple[Node, bool], ...]
-    text: str = field(default="", compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """One row for each value."""
-
-    by: Column
-    text: str = field(default="", compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Flatten:
-    """One row for each item of a list."""
-
-    by: Column
-    text: str = field(default="", compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """The first rows."""
-
-    count: Node
-    text: str = field(default="", compare=False)
-
-
-Command: TypeAlias = Where | Sort | Group | Flatten | Limit
-"""A step of a query, done in the order of the text. ``text``: the step as the person wrote it, on one line."""
+CommandWord: TypeAlias = OneOf["WHERE", "SORT", "GROUP BY", "FLATTEN", "LIMIT"]
 QueryType: TypeAlias = OneOf["table", "list", "task", "calendar"]
 
 
@@ -255,10 +192,8 @@ LEVELS: Final = {
 
 def children(node: Node) -> tuple[Node, ...]:
     """Return the expressions right within an expression."""
-    if isinstance(node, (ListLiteral, Call)):
-        return node.items if isinstance(node, ListLiteral) else node.arguments
-    if isinstance(node, ObjectLiteral):
-        return tuple(value for _, value in node.items)
+    if isinstance(node, Call):
+        return node.arguments
     if isinstance(node, Index):
         return (node.of, node.index)
     if isinstance(node, Applied):
@@ -272,12 +207,5 @@ def children(node: Node) -> tuple[Node, ...]:
 
 def expressions_of(query: Query) -> tuple[Node, ...]:
     """Return the expressions of a query: of its columns and of its commands."""
-    found = [column.expression for column in query.columns]
-    for command in query.commands:
-        if isinstance(command, Sort):
-            found += [key for key, _ in command.keys]
-        elif isinstance(command, (Group, Flatten)):
-            found.append(command.by.expression)
-        else:
-            found.append(command.condition if isinstance(command, Where) else command.count)
-    return tuple(found)
+    commands = (column for command in query.commands for column in command.columns)
+    return tuple(column.expression for column in (*query.columns, *commands))
