@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-import shutil
-from collections.abc import Sequence
-from contextlib import closing
-from typing import Any
 
 from vaultwire import __version__
 from vaultwire.cli import run_options
@@ -16,6 +11,12 @@ from vaultwire.cli.terminal import complain, say, say_text
 from vaultwire.config import VAULT_VARIABLE, ConfigError, make_config
 from vaultwire.obsidian.known_vaults import known_vaults, open_vaults, vaults_named
 from vaultwire.obsidian_cli.commands import APP, COPY, NOWHERE, Line, OfficialError, help_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from typing import Any
 
 _DONE, _NOT_DONE = 0, 1
 _OPTIONS = ("--vault", "--policy")
@@ -133,6 +134,8 @@ def _folder_above(folder: str) -> str | None:
 
 def _run(line: Line, vault: str, policy: str | None) -> tuple[str, int]:
     """Run a command as a call of the tool whose rules hold for it: policy, journal and undo are as for that tool."""
+    from contextlib import closing  # noqa: PLC0415 - help needs none of it
+
     from vaultwire.app.engine import load_descriptions, load_policy  # noqa: PLC0415 - help needs none of it
     from vaultwire.cli.calling import Calls, FailedCallError, Person, for_person  # noqa: PLC0415
     from vaultwire.obsidian_cli.asking import Asked, answer  # noqa: PLC0415 - as above
@@ -194,7 +197,8 @@ def _shim(*, installs: bool) -> int:
 
 def _copy(text: str) -> None:
     """Put a text onto the clipboard."""
-    import subprocess  # noqa: PLC0415 - only here
+    import shutil  # noqa: PLC0415 - only here
+    import subprocess  # noqa: PLC0415
 
     for program, *arguments in _CLIPBOARDS:
         found = shutil.which(program)

@@ -36,6 +36,8 @@ _MOST_FACTOR = 1e9
 def apply(operator: str, left: Value, right: Value, host: Host) -> Value:
     """Return what an operator gives. Raises CellError for two types that it does not join."""
     if operator in _ORDERS:
+        if isinstance(left, str) and isinstance(right, str) and operator in ("=", "!="):
+            return (left == right) is (operator == "=")
         return _ORDERS[operator](order_key(left, host), order_key(right, host))
     if operator in "&|":
         return (is_truthy(left) and is_truthy(right)) if operator == "&" else (is_truthy(left) or is_truthy(right))

@@ -52,12 +52,9 @@ class Page(Record):
         vault, path = self._vault, self.path
         raw = self._property(name)
         values = [] if raw is _NOT_THERE else [property_value(raw, path, vault.zone)]
-        wanted = canonical(name)
-        values += [
-            inline_value(text, path, vault.zone)
-            for key, text in vault.notes.fields(path).fields
-            if canonical(key) == wanted
-        ]
+        if fields := vault.notes.fields(path).fields:
+            wanted = canonical(name)
+            values += [inline_value(text, path, vault.zone) for key, text in fields if canonical(key) == wanted]
         if not values:
             raise KeyError(name)
         return values[0] if len(values) == 1 else values

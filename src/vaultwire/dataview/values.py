@@ -143,9 +143,9 @@ def order_key(value: Value, host: Host, depth: int = 0) -> tuple[Any, ...]:
     return (kind,)
 
 
-def _text_key(text: str) -> tuple[str, str, str]:
-    # As a dictionary has them; then accents; then small letters before large ones.
-    return letters_of(text), text.casefold(), text.swapcase()
+def _text_key(text: str) -> tuple[str, str, str, str]:
+    # As a dictionary has them; then accents; then small letters before large ones. "ß" is not "ss", though all these are.
+    return letters_of(text), text.casefold(), text.swapcase(), text
 
 
 def equal(one: Value, other: Value, host: Host) -> bool:

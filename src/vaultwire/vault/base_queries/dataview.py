@@ -13,7 +13,7 @@ from typing import NamedTuple
 from vaultwire.bases.base_blocks import query_blocks
 from vaultwire.bases.values import TooMuchMemoryError
 from vaultwire.dataview.evaluation import check_calls
-from vaultwire.dataview.fields import NO_FIELDS, NoteFields, may_have_fields, note_fields
+from vaultwire.dataview.fields import NO_FIELDS, NoteFields, note_fields
 from vaultwire.dataview.functions import FUNCTION_NAMES, Shared
 from vaultwire.dataview.pages import Page
 from vaultwire.dataview.pages import Vault as PageVault
@@ -75,27 +75,29 @@ class NotesHost(VaultHost):
         self._disk = files.with_pending(None)
         self._known = known
         self._reads_items = bool(names & _ITEM_NAMES)
+        self._latest = "", NO_FIELDS
 
     def fields(self, path: str) -> NoteFields:
         """See ``dataview.pages.Notes``."""
-        file = self._file(path)
-        if file is None or not is_note(file.path):
-            return NO_FIELDS
-        stamp = (file.size, file.modified_ns)
-        known = self._known.get((path, True), stamp)
-        if known is None and not self._reads_items:
-            known = self._known.get((path, False), stamp)
-        return self._read(file, stamp) if known is None else known
+        if path != self._latest[0]:  # an expression asks for several fields of a note
+            file = self._file(path)
+            self._latest = path, NO_FIELDS if file is None or not is_note(path) else self._fields_of(file)
+        return self._latest[1]
 
-    def _read(self, file: RowFile, stamp: tuple[int, int]) -> NoteFields:
+    def _fields_of(self, file: RowFile) -> NoteFields:
+        stamp = (file.size, file.modified_ns)
+        known: tuple[bool, NoteFields] | None = self._known.get(file.path, stamp)
+        if known and (known[0] or not self._reads_items):
+            return known[1]
         try:
-            text = plain_text(self._disk.read(file.path).data)
+            data = self._disk.read(file.path).data
         except VaultError:  # it is gone, or too large
             return NO_FIELDS
-        fields = note_fields(text) if self._reads_items or may_have_fields(text) else NO_FIELDS
+        has_items = self._reads_items or b"::" in data
+        fields = note_fields(plain_text(data)) if has_items else NO_FIELDS
         size = _FACT_BYTES + sum(len(name) + len(value) + _FACT_BYTES for name, value in fields.fields)
         size += sum(_ITEM_BYTES + 2 * len(item.text) for item in fields.items)
-        self._known.keep((file.path, self._reads_items or may_have_fields(text)), stamp, fields, size)
+        self._known.keep(file.path, stamp, (has_items, fields), size)
         return fields
 
 
