@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Some container images set it; then every start would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit platforms conformance clients artefacts claude-code codex openapi browser plugin plugin-js views-js docs pictures \
+.PHONY: demo test check unit platforms conformance cluster clients artefacts claude-code codex openapi browser plugin plugin-js views-js docs pictures \
 	meaning container systemd workflows release install-test bench soak mutants generate format hooks clean
 
 demo: $(VENV)/.installed
@@ -42,6 +42,13 @@ $(VENV)/conformance/.installed: $(VENV)/.developing
 	npm install --prefix $(VENV)/conformance --no-audit --no-fund --loglevel=error \
 		node@22.23.3 @modelcontextprotocol/conformance@0.2.0-alpha.12
 	@touch $@
+
+# Three servers, PostgreSQL, PgBouncer and HAProxy as a team runs them: the conformance suite through all of it, clients that work
+# while servers and the database fail, a backup restored. Needs npm, and Debian's postgresql, pgbouncer and haproxy; as root each
+# server has a network of its own. ARGS="--part failures --clients 16 --seconds 30" is a quick look.
+cluster: $(VENV)/.developing $(VENV)/conformance/.installed
+	$(BIN)/python tests/cluster/run.py $(VENV)/conformance/node_modules/.bin/node \
+		$(VENV)/conformance/node_modules/@modelcontextprotocol/conformance/dist/index.js $(ARGS)
 
 # Clients that people use, against a real server over stdio and HTTP; those that sign in do so through a browser. Needs npm
 # and Chromium.

@@ -1,99 +1,25 @@
-"""Several clients write through several servers while owners are killed and paused and the database is restarted.
+"""Several clients work through several servers while owners are killed and paused and the database is restarted.
 
-Each line that a server has acknowledged is there, once, whole and in its place; one that was refused or cut off, once or never.
+Each line that a server has acknowledged is there, once, whole and in its place; one that was refused is not there; one
+without an answer once or never. Edits with ``if_match`` are linearizable. ``make cluster`` does the same with more of all.
 """
 
 from __future__ import annotations
 
-import http.client
-import random
-import signal
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from support.mixed_load import Load
 from support.postgres import PostgresServer, running_postgres
-from support.serving import Serving
-from support.vaults import write_vault
+from support.teams import Team
 from vaultwire.cluster.database import Database
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGSTOP")
-CLIENTS, SERVERS = 4, 3
-
-
-class Team:
-    """The servers of one vault, as many as at first."""
-
-    def __init__(self, vault: Path, address: str, running: ExitStack) -> None:
-        self._vault, self._address, self._running = vault, address, running
-        self._count = 0
-        self.servers: list[Serving] = []
-
-    def start(self) -> None:
-        home = self._vault.parent / f"machine{self._count}"
-        self._count += 1
-        folders = {"VAULTWIRE_STATE": str(home / "state"), "VAULTWIRE_CACHE": str(home / "cache")}
-        server = Serving(self._vault, "--database", self._address, "--lease-seconds", "3", **folders)
-        self.servers = [*self.servers, self._running.enter_context(server)]
-
-    def owner(self) -> Serving:
-        """Return the server that owns the vault, as soon as there is one."""
-        while True:
-            for server in self.servers:
-                if server.request("GET", "/health").json["role"] == "owner":
-                    return server
-
-    def kill(self) -> None:
-        owner = self.owner()
-        self.servers = [server for server in self.servers if server is not owner]
-        owner.process.kill()
-        self.owner()
-        self.start()
-
-    def pause(self) -> None:
-        owner = self.owner()
-        others = [server for server in self.servers if server is not owner]
-        self.servers = others
-        owner.process.send_signal(signal.SIGSTOP)
-        self.owner()
-        owner.process.send_signal(signal.SIGCONT)
-        self.servers = [*others, owner]
-
-    def drain(self) -> None:
-        owner = self.owner()
-        self.servers = [server for server in self.servers if server is not owner]
-        assert owner.end(signal.SIGTERM)[0] == 0
-        self.owner()
-        self.start()
-
-
-class Client(threading.Thread):
-    """Appends numbered lines to a note of its own, through any server, until told to end."""
-
-    def __init__(self, number: int, team: Team) -> None:
-        super().__init__()
-        self.path = f"Note{number}.md"
-        self.acknowledged: list[int] = []
-        self.tried = 0
-        self.is_over = threading.Event()
-        self._team = team
-        self._random = random.Random(number)
-
-    def run(self) -> None:
-        while not self.is_over.is_set():
-            self.tried += 1
-            server = self._random.choice(self._team.servers)
-            arguments = {"path": self.path, "content": f"line {self.tried} of this client", "mode": "append"}
-            try:
-                reply = server.call("write_note", arguments)
-            except (OSError, http.client.HTTPException):  # killed
-                continue
-            if reply.status == 200 and reply.json["success"]:
-                self.acknowledged.append(self.tried)
+CLIENTS = 4
 
 
 def restart(database: PostgresServer) -> Callable[[], None]:
@@ -104,37 +30,25 @@ def restart(database: PostgresServer) -> Callable[[], None]:
     return act
 
 
-def test_no_acknowledged_line_is_lost_doubled_or_torn(tmp_path: Path) -> None:
-    notes = "".join(f"=== Note{number}.md\nline 0 of this client\n" for number in range(CLIENTS))
-    vault = write_vault(tmp_path / "Notes", notes)
+def test_nothing_is_lost_doubled_torn_or_answered_wrongly(tmp_path: Path) -> None:
+    folders = {name: tmp_path / name for name in ("Notes", "Plans")}
+    for folder in folders.values():
+        folder.mkdir()
+    load = Load([*folders], CLIENTS, seed=7)
+    load.make_notes(folders)
     with running_postgres() as database, ExitStack() as running:
         address = database.new_database()
         made = Database(address)
         made.upgrade()
         made.close()
-        team = Team(vault, address, running)
-        for _ in range(SERVERS):
-            team.start()
-        team.owner()
-        clients = [Client(number, team) for number in range(CLIENTS)]
-        for client in clients:
-            client.start()
-        try:
+        team = Team([*folders.values()], address, running)
+        team.start_all()
+
+        def during() -> None:
             for fail in (team.kill, restart(database), team.pause, team.drain):
-                before = [len(client.acknowledged) for client in clients]
                 fail()
-                while any(len(client.acknowledged) < count + 2 for client, count in zip(clients, before, strict=True)):
-                    clients[0].is_over.wait(0.05)  # they go on after it
-        finally:
-            for client in clients:
-                client.is_over.set()
-            for client in clients:
-                client.join()
+                team.wait_for_calls(load, 5)  # they go on after it
+
+        load.run(team.door, during)
         team.owner()
-        for client in clients:
-            lines = (vault / client.path).read_text().splitlines()
-            numbers = [int(line.split()[1]) for line in lines]
-            assert lines == [f"line {number} of this client" for number in numbers]  # none is torn
-            assert numbers == sorted(set(numbers))  # none is doubled or at another place
-            assert set(client.acknowledged) <= set(numbers) <= set(range(client.tried + 1))
-        assert [name for name in vault.iterdir() if name.name.startswith(".")] == []  # nothing was left half-done
+        assert load.faults(folders) == []

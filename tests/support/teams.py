@@ -1,0 +1,103 @@
+"""Three servers of this computer that share vaults through a database, and what happens to the one that owns them."""
+
+from __future__ import annotations
+
+import http.client
+import random
+import signal
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from support.mixed_load import Answer, Load, Outcome, Send, classify
+from support.serving import Serving
+
+SERVERS = 3
+
+
+class Team:
+    """The servers of some vaults, as many as at first."""
+
+    def __init__(self, vaults: Path | Sequence[Path], address: str, running: ExitStack) -> None:
+        """``address`` is that of the database."""
+        self._vaults = [vaults] if isinstance(vaults, Path) else [*vaults]
+        self._address, self._running = address, running
+        self._count = 0
+        self.servers: list[Serving] = []
+
+    def start_all(self) -> None:
+        """Start the servers, and wait until one of them owns the vaults."""
+        for _ in range(SERVERS):
+            self.start()
+        self.owner()
+
+    def start(self) -> None:
+        """Start one more, with a state folder of its own."""
+        home = self._vaults[0].parent / f"machine{self._count}"
+        self._count += 1
+        folders = {"VAULTWIRE_STATE": str(home / "state"), "VAULTWIRE_CACHE": str(home / "cache")}
+        others = [part for vault in self._vaults[1:] for part in ("--vault", str(vault))]
+        server = Serving(self._vaults[0], *others, "--database", self._address, "--lease-seconds", "3", **folders)
+        self.servers = [*self.servers, self._running.enter_context(server)]
+
+    def owner(self) -> Serving:
+        """Return a server that owns vaults, as soon as there is one."""
+        while True:
+            for server in self.servers:
+                if server.request("GET", "/health").json["role"] == "owner":
+                    return server
+
+    def wait_until_ready(self) -> None:
+        """Wait until each server would answer or pass a request on."""
+        for server in self.servers:
+            while server.request("GET", "/ready").status != http.client.OK:
+                pass
+
+    def kill(self) -> None:
+        """Kill an owner, and start another server once somebody owns the vaults."""
+        owner = self._leave()
+        owner.process.kill()
+        self.owner()
+        self.start()
+
+    def pause(self) -> None:
+        """Stop an owner until another server owns its vaults."""
+        owner = self._leave()
+        owner.process.send_signal(signal.SIGSTOP)
+        self.owner()
+        owner.process.send_signal(signal.SIGCONT)
+        self.servers = [*self.servers, owner]
+
+    def drain(self) -> None:
+        """Tell an owner to end, and start another server."""
+        owner = self._leave()
+        assert owner.end(signal.SIGTERM)[0] == 0
+        self.owner()
+        self.start()
+
+    def door(self, number: int) -> Send:
+        """Return what calls tools, each at a server by chance."""
+        chance = random.Random(number)
+
+        def send(tool: str, arguments: dict[str, Any]) -> Answer:
+            try:
+                reply = chance.choice(self.servers).call(tool, arguments)
+            except (OSError, http.client.HTTPException) as error:  # killed
+                return Answer(Outcome.UNKNOWN, type(error).__name__)
+            return classify(reply.status, reply.body)
+
+        return send
+
+    def wait_for_calls(self, load: Load, count: int) -> None:
+        """Wait until each client of a load has had so many more answers."""
+        before = [client.answered for client in load.clients]
+        while any(client.answered < answered + count for client, answered in zip(load.clients, before, strict=True)):
+            assert not load.wrong, load.wrong
+            load.is_over.wait(0.05)
+
+    def _leave(self) -> Serving:
+        """Return an owner that is not called any more."""
+        owner = self.owner()
+        self.servers = [server for server in self.servers if server is not owner]
+        return owner
