@@ -19,6 +19,7 @@ import runpy
 import select
 import signal
 import socket
+import subprocess
 import sys
 import types
 import warnings
@@ -92,6 +93,8 @@ def become_windows() -> None:
 
     changed: Any = os
     changed.rename, changed.kill, changed.link, changed.name = rename_like_windows, kill_like_windows, _refuse, "nt"
+    popen: Any = subprocess.Popen
+    popen.kill = popen.terminate  # as there; its own would look for SIGKILL
     sys.platform = "win32"
     pathlib.WindowsPath = pathlib.PosixPath  # type: ignore[misc, assignment] # the standard library makes paths of this computer
 

@@ -61,8 +61,8 @@ class StdioClient:
         self._process.communicate()
 
     def kill(self) -> None:
-        """End the server at once."""
-        self._process.terminate()
+        """End the server at once; a signal to end would have it finish loading first."""
+        self._process.kill()
 
     def initialize(self) -> tuple[dict[str, Any], float]:
         """Do the handshake; return its result, and the milliseconds from spawn to that answer."""

@@ -27,7 +27,10 @@ from vaultwire.toolkit.arguments import check_arguments, example_of
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.listed import Listed
 from vaultwire.vault.value_types import Progress
-from vaultwire.vault.vault import Vault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.vault.vault import Vault  # not at run time: it loads the engine, and some commands open no vault
 
 P = ParamSpec("P")
 Data = TypeVar("Data", bound=Mapping[str, Any])

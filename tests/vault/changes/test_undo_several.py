@@ -243,8 +243,12 @@ def test_undoing_any_changes_at_once_is_undoing_them_one_by_one(
             assert tree(at_once.root) == before
             return
         at_once.undo(*wanted)
-        assert tree(at_once.root) == tree(one_by_one.root)
-        at_once.undo(max(numbers) + 1)
+        left, left_one_by_one = tree(at_once.root), tree(one_by_one.root)
+        assert files_of(left) == files_of(left_one_by_one)
+        # One by one, a folder may become empty by another undo than that of the change which made it, and stays.
+        assert left.keys() <= left_one_by_one.keys()
+        if left != before:  # else they cancelled each other out, and nothing was changed
+            at_once.undo(max(numbers) + 1)
         # A folder that an undo left empty is gone, and the undo of that does not bring an empty one back.
         assert files_of(tree(at_once.root)) == files_of(before)
 
