@@ -105,6 +105,8 @@ class Asked:
     def named(self, name: str) -> VaultPath:
         """Return the file of a name, as a wikilink finds it. A change wants a name that only one file has."""
         try:
+            if is_canvas(name):
+                return self.vault.read_canvas(name, self.progress).path
             return self.vault.find_attachment(name, self.progress) or self.vault.locate(name, self.progress)
         except VaultError as error:
             if error.code == AMBIGUOUS_NAME:

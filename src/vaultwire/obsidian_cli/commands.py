@@ -28,7 +28,8 @@ class Command:
 
     ``takes``: ``name=<value>`` for a parameter, with ``*`` where it is required, a name alone for a flag. ``where``: FILES, APP
     or NOWHERE. ``tool``: the tool whose rules hold for it, so that a policy counts here, too; empty where no vault is needed.
-    ``tool_with``: other tools, by the parameter or flag that asks for their work.
+    ``tool_with``: other tools, by the parameter, flag or ending of the file that asks for their work; all
+    of several with ``+`` between them.
     """
 
     __slots__ = ("about", "name", "takes", "tool", "tool_with", "where")
@@ -57,7 +58,11 @@ class Command:
 
     def tool_for(self, given: Mapping[str, str]) -> str:
         """Return the tool whose rules hold for a call."""
-        return next((tool for name, tool in self.tool_with.items() if name in given), self.tool)
+        file = f"{given.get('path', '')}/{given.get('name', '')}".rstrip("/").casefold()
+        for words, tool in self.tool_with.items():
+            if all(word in given or (word[0] == "." and file.endswith(word)) for word in words.split("+")):
+                return tool
+        return self.tool
 
 
 def _taken(word: str) -> tuple[str, tuple[str, bool]]:
@@ -116,7 +121,7 @@ files | list_notes | folder=<path> ext=<extension> total | list the files
 folder | list_notes | path=<path>* info=files|folders|size | print facts of a folder
 folders | list_notes | folder=<path> total | list the folders
 ! open | {_OPEN} | file=<name> path=<path> newtab | show a file
-create | create_note overwrite:write_note \
+create | create_note .canvas:edit_canvas .base+overwrite:edit_base .base:create_base overwrite:write_note \
 | name=<name> path=<path> content=<text> template=<name> overwrite open newtab | create a file, or write over one
 read | read_note | file=<name> path=<path> | print a file
 append | edit_note | file=<name> path=<path> content=<text>* inline | add text at the end of a file

@@ -452,7 +452,7 @@ def bookmarks(asked: Asked) -> str:
 def vault(asked: Asked) -> str:
     """Print name, path, number of files and folders, and size in bytes."""
     stats = asked.stats()
-    folders = {path[:place] for path, *_ in stats for place, character in enumerate(path) if character == "/"}
+    folders = asked.vault.overview.folders_below("", asked.progress)
     facts: dict[str, object] = {"name": asked.vault.name, "path": asked.vault.root, "files": len(stats)}
     facts |= {"folders": len(folders), "size": sum(stat.size for stat in stats)}
     info = asked.text("info")

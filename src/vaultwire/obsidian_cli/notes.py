@@ -13,9 +13,9 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.obsidian_cli.asking import Asked, sort_key
 from vaultwire.obsidian_cli.commands import OfficialError
 from vaultwire.vault.disk.files import created_ns
-from vaultwire.vault.disk.paths import fold, is_note
+from vaultwire.vault.disk.paths import fold, is_base, is_canvas, is_note
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
-from vaultwire.vault.value_types import NoteStat, OutlineEntry, VaultPath
+from vaultwire.vault.value_types import OutlineEntry, VaultPath
 
 if TYPE_CHECKING:
     from vaultwire.vault.plans.creating import NewNote
@@ -62,7 +62,7 @@ def folder(asked: Asked) -> str:
     facts: dict[str, object] = {
         "path": path or "/",
         "files": len(stats),
-        "folders": len(_folders(_paths(stats), path)) - 1,
+        "folders": len(_folders(asked, path)) - 1,
         "size": sum(stat.size for stat in stats),
     }
     info = asked.text("info")
@@ -70,20 +70,13 @@ def folder(asked: Asked) -> str:
 
 
 def folders(asked: Asked) -> str:
-    """List the folders that hold files, that one first from which the list begins."""
-    path = asked.folder("folder")
-    found = _folders(_paths(asked.stats(path)), path)
+    """List the folders, that one first from which the list begins."""
+    found = _folders(asked, asked.folder("folder"))
     return str(len(found)) if asked.has("total") else "\n".join(found)
 
 
-def _paths(stats: list[NoteStat]) -> list[VaultPath]:
-    return [stat.path for stat in stats]
-
-
-def _folders(paths: list[VaultPath], top: str) -> list[str]:
-    found = {path[:place] for path in paths for place, character in enumerate(path) if character == "/"}
-    below = sorted((each for each in found if not top or each.startswith(f"{top}/")), key=sort_key)
-    return [top or "/", *below]
+def _folders(asked: Asked, top: str) -> list[str]:
+    return [top or "/", *sorted(asked.vault.overview.folders_below(top, asked.progress), key=sort_key)]
 
 
 def read(asked: Asked) -> str:
@@ -100,8 +93,16 @@ def create(asked: Asked) -> str:
         raise OfficialError('name cannot contain "/". Use path for a full file path.')
     at = "/".join(filter(None, (path, name)))
     place = _rooted(at) if path else at or "Untitled"
-    if fold(place).endswith((".canvas", ".base")):
-        raise OfficialError("Only notes can be created without the app.")
+    if is_canvas(place) or is_base(place):
+        made = asked.vault.making.create_file(
+            place,
+            _initial(asked, place),
+            "overwrite" if asked.has("overwrite") else "number",
+            asked.progress,
+            dry_run=False,
+        )
+        asked.show(made.path)
+        return f"{'Created' if made.is_new else 'Overwrote'}: {made.path}"
     if asked.has("overwrite"):
         found = _there(asked, place)
         if found is not None:
@@ -127,7 +128,7 @@ def _there(asked: Asked, place: str) -> VaultPath | None:
         return None
 
 
-def _initial(asked: Asked, path: VaultPath) -> str:
+def _initial(asked: Asked, path: str) -> str:
     if not asked.text("template"):
         return asked.text("content")
     return _filled(asked, asked.text("template"), _split(path.rpartition("/")[2])[0])

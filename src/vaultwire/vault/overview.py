@@ -252,6 +252,17 @@ class Overview:
         place = locate_folder(self._files, folder)
         return folder_tree(self._index.folders(place, progress), place or "", depth, limit)
 
+    def folders_below(self, folder: str, progress: Progress = NO_PROGRESS) -> list[str]:
+        """Return the paths of all folders below ``folder``, also of those without any file, as they are on the disk.
+
+        Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
+        """
+        place = locate_folder(self._files, folder)
+        inner = (
+            VaultPath(path) for path, _ in asking(progress, self._files.walk_folders(place)) if path != (place or "")
+        )
+        return [path for path in inner if self._files.is_folder(path)]
+
     def columns(
         self, paths: Iterable[VaultPath], names: Sequence[str], progress: Progress = NO_PROGRESS
     ) -> list[dict[str, PropertyValue]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.inline import linkpath_written
@@ -35,12 +35,13 @@ from vaultwire.vault.plans.context import BOM, PlanContext, decode_note, with_bo
 from vaultwire.vault.plans.creating import (
     FilePlan,
     NewNote,
+    OnCollision,
     below,
     link_in,
     plan_append_periodic,
     plan_attachment,
-    plan_base,
     plan_create,
+    plan_file,
     plan_insert_template,
 )
 from vaultwire.vault.plans.moving import check_name_is_free, place_of_note, plan_arrival
@@ -303,12 +304,23 @@ class Making:
         *,
         dry_run: bool,
     ) -> Made:
-        """Make a base. Where it goes: as a new note. See ``plan_base``; ``new_base_text`` for what it says."""
+        """Make a base. See ``create_file``, and ``new_base_text`` for what it says."""
         from vaultwire.vault.editing.base_texts import new_base_text  # noqa: PLC0415 - most callers have no base
 
-        text = new_base_text(search, changes, views)
+        return self.create_file(name, new_base_text(search, changes, views), "error", progress, dry_run=dry_run)
+
+    def create_file(
+        self,
+        name: str,
+        text: str,
+        on_collision: OnCollision | Literal["overwrite"],
+        progress: Progress,
+        *,
+        dry_run: bool,
+    ) -> Made:
+        """Make a base or canvas with this text. Where it goes: as a new note. See ``plan_file``."""
         with self._bench.locked(progress) as context:
-            return self._finish(context, plan_base(context, name, text), dry_run=dry_run)
+            return self._finish(context, plan_file(context, name, text, on_collision), dry_run=dry_run)
 
     def append_periodic(
         self,

@@ -30,6 +30,7 @@ from vaultwire.vault.disk.paths import (
     check_new_names,
     fold,
     is_base,
+    is_canvas,
     is_note,
     parse_path,
     parse_set_folder,
@@ -528,19 +529,28 @@ def plan_attachment(context: PlanContext, name: str, data: bytes, max_bytes: int
     return FilePlan(is_new=True, target=path, steps=[Write(path, None, data)], link=link)
 
 
-def plan_base(context: PlanContext, name: str, text: str) -> FilePlan:
-    """Plan a new base. A name alone goes where Obsidian's "Default location for new notes" says; ``.base`` may be left out.
+def plan_file(context: PlanContext, name: str, text: str, on_collision: OnCollision | Literal["overwrite"]) -> FilePlan:
+    """Plan a new base or canvas. A name alone goes where Obsidian's "Default location for new notes" says.
 
+    ``.base`` may be left out. For a name that is taken: as ``plan_create``; ``overwrite`` replaces the text of that file.
     Raises VaultError as ``plan_create`` does.
     """
     written = linkpath_written(name)
-    written = written if is_base(written) else f"{written}{BASE_SUFFIX}"
+    written = written if is_base(written) or is_canvas(written) else f"{written}{BASE_SUFFIX}"
     usual = "" if says_folder(written) else folder_for_notes(context.settings, None)
     path = new_path(context.files, *place_of(written, usual), parse_path)
-    check_is_free(context.files, path)
+    taken = context.files.look_at(path)
+    if taken is not None and on_collision == "overwrite":
+        return _edited(taken.path, context.files.read(taken.path).data, to_bytes(text))
+    if on_collision == "number":
+        path = _numbered(context.files, path, lambda _: True)
+    else:
+        check_is_free(context.files, path)
     check_new_names([path.rpartition("/")[2]])
     steps: list[Step] = [Write(path, None, to_bytes(text)), *plan_arrival(context, path)]
-    return FilePlan(is_new=True, target=path, steps=steps, notices=_notices(path, "base"))
+    return FilePlan(
+        is_new=True, target=path, steps=steps, notices=_notices(path, "base" if is_base(path) else "canvas")
+    )
 
 
 def _notices(path: VaultPath, what: str) -> list[str]:
