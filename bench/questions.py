@@ -65,11 +65,16 @@ def copy_notes(vault: Path, target: Path) -> dict[str, str]:
                 text = remove_properties(text, [PROPERTY])
             except PropertyEditError:
                 continue  # it cannot be taken out, and so it would be found
-            questions[path] = " ".join(_SYNTAX.sub(" ", description).split())[:_MOST_CHARACTERS]
+            questions[path] = plain(description)
         copy = target / path
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(text, encoding="utf-8")
     return questions
+
+
+def plain(question: str) -> str:
+    """Return a question without what has a meaning in a query only."""
+    return " ".join(_SYNTAX.sub(" ", question).split())[:_MOST_CHARACTERS]
 
 
 def ask(vault: Vault, questions: dict[str, str]) -> list[Answered]:

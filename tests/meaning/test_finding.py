@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -269,6 +270,29 @@ def test_a_note_that_would_take_too_long_is_given_up_after_its_first_requests(
         assert (len(found), len(asked)) == (5, 5)
 
 
+def test_a_model_that_becomes_slow_is_no_failure_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vaultwire.meaning.embedding._TEXTS_AT_ONCE", 1)
+    monkeypatch.setattr("vaultwire.meaning.finding._EMBED_SECONDS", 5.0)
+    write_vault(tmp_path / "vault", VAULT)
+    end = threading.Event()
+
+    def answer(request: dict[str, Any]) -> tuple[int, bytes]:
+        if request["input"] != ["bread"] and len(asked) > 1:
+            end.wait()
+        return vectors(*([1.0, len(text)] for text in request["input"]))
+
+    with answering(answer) as (address, asked), closing(opened(tmp_path, address)) as vault:
+        try:
+            outcome = call(vault, "search_notes", query="bread", meaning="only")
+            assert outcome.data["by_meaning"] == {"embedded": 1, "notes": 4}
+            assert isinstance(vault.meaning, Finding)
+            asked.clear()
+            limits = _Limits(until=time.monotonic() + 5)
+            assert vault.meaning._embedding._embedded(["one", "two", "three"], NO_PROGRESS, limits) is None
+        finally:
+            end.set()
+
+
 def test_a_note_that_cannot_be_read_does_not_keep_the_work_going(tmp_path: Path, model: str) -> None:
     write_vault(tmp_path / "vault", VAULT)
     with closing(opened(tmp_path, model)) as vault:
@@ -308,6 +332,21 @@ def test_a_model_that_cannot_be_meant_or_reached_is_refused_at_the_start(
     write_vault(tmp_path / "vault", VAULT)
     with pytest.raises(ConfigError, match=right):
         opened(tmp_path, model)
+
+
+def test_a_server_embeds_beside_its_work_and_its_model_takes_no_memory_between(tmp_path: Path, vault: Vault) -> None:
+    assert isinstance(vault.meaning, Finding)
+    embedding = vault.meaning._embedding
+
+    def run(hear: Callable[[list[str], list[str]], object]) -> None:
+        for count in (4, 5):
+            while embedding.coverage(NO_PROGRESS).embedded < count or embedding._background._process is not None:
+                assert not embedding.problem
+            (tmp_path / "vault" / "New.md").write_text("Dough.")
+            hear(["New.md"], [])
+
+    embedding.run_beside(run, None)
+    assert embedding.coverage(NO_PROGRESS).embedded == 5
 
 
 def test_what_changes_is_embedded_again_and_only_that(tmp_path: Path, vault: Vault) -> None:

@@ -31,6 +31,18 @@ def test_a_worker_gives_the_vectors_of_the_model(tmp_path: Path, *, is_backgroun
         worker.close()
 
 
+def test_a_worker_at_rest_has_no_process_and_begins_again(tmp_path: Path) -> None:
+    worker = Worker(str(write_model(tmp_path)), is_background=True)
+    before = worker.embed(["car"], is_query=True, seconds=60)
+    process = worker._process
+    assert process is not None
+    worker.rest()
+    assert process.returncode is not None
+    worker.rest()
+    assert np.array_equal(before, worker.embed(["car"], is_query=True, seconds=60))
+    worker.close()
+
+
 def test_a_model_that_cannot_be_opened_says_why_each_time(tmp_path: Path) -> None:
     worker = Worker(str(tmp_path), is_background=False)
     for _ in range(2):

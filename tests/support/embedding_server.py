@@ -6,7 +6,7 @@ import http.server
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 
@@ -26,8 +26,9 @@ def answering(answer: Callable[[dict[str, Any]], tuple[int, bytes]]) -> Iterator
             self.send_response(status)
             self.send_header("Location", "http://192.0.2.1/")
             self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            with suppress(ConnectionError):  # the client may not wait any more
+                self.end_headers()
+                self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
             pass

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultwire.meaning.chunks import chunks_of
-from vaultwire.meaning.models import ModelError
+from vaultwire.meaning.models import LateError, ModelError
 from vaultwire.meaning.worker import Worker
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.files import Files
@@ -58,7 +58,7 @@ class Work(NamedTuple):
     gone: list[VaultPath]
 
 
-class _LateError(Exception):
+class _WaitedError(Exception):
     """The time for waiting is over."""
 
 
@@ -229,7 +229,7 @@ class Embedding:
         try:
             with self._asking():
                 self._embed(_Told(self._closing, progress), _Limits(time.monotonic() + seconds, until))
-        except _LateError:  # another process embeds the vault, and what it has stored can be found
+        except _WaitedError:  # another process embeds the vault, and what it has stored can be found
             return
         except _BROKEN as error:
             raise ModelError(f"the vectors in {self._folder} cannot be written: {error}") from None
@@ -243,6 +243,7 @@ class Embedding:
             try:
                 self._embed(progress, _Limits())
                 rest = _FIRST_REST
+                self._background.rest()
                 self._changed.wait()
             except Stopped:
                 return
@@ -254,7 +255,7 @@ class Embedding:
     def _embed(self, progress: Progress, limits: _Limits) -> None:
         """Embed what is not embedded, and drop what is not there any more, until it is done or the limits are reached.
 
-        Waits while another process embeds the same vault. Raises ModelError, VaultError, Stopped, ``_LateError`` after too
+        Waits while another process embeds the same vault. Raises ModelError, VaultError, Stopped, ``_WaitedError`` after too
         long a wait, and as the store does.
         """
         store = self._open(self._background, time.monotonic() + min(_EMBED_SECONDS, limits.seconds()))
@@ -305,10 +306,17 @@ class Embedding:
 
         waiting: list[Embedded] = []
         stored = time.monotonic()
+        has_answered = False
         for together in self._together(notes, progress):
             if limits.is_over():
                 break
-            vectors = self._embedded([text for _, texts in together for text in texts], progress, limits)
+            try:
+                vectors = self._embedded([text for _, texts in together for text in texts], progress, limits)
+            except LateError:
+                if has_answered and limits.until < math.inf:  # the model is slow, and works
+                    break
+                raise
+            has_answered = True
             if vectors is None:
                 continue
             start = 0
@@ -344,7 +352,7 @@ class Embedding:
             yield together
 
     def _embedded(self, texts: Sequence[str], progress: Progress, limits: _Limits) -> Vectors | None:
-        """Return the vectors of texts; None if by the first requests the others cannot end in time."""
+        """Return the vectors of texts; None if the first requests ended in time, and the others do not. Raises ModelError."""
         import numpy as np  # noqa: PLC0415 - 200 ms
 
         parts = []
@@ -355,7 +363,13 @@ class Embedding:
             if needed > limits.seconds():
                 return None
             part = texts[start : start + _TEXTS_AT_ONCE]
-            parts.append(self._background.embed(part, is_query=False, seconds=min(_EMBED_SECONDS, limits.seconds())))
+            seconds = min(_EMBED_SECONDS, limits.seconds())
+            try:
+                parts.append(self._background.embed(part, is_query=False, seconds=seconds))
+            except LateError:
+                if start and seconds < _EMBED_SECONDS:  # it was slower than it looked
+                    return None
+                raise
         if len({part.shape[1] for part in parts}) != 1:
             raise ModelError(f"the model {self._model} gave vectors of several lengths: name one that gives one length")
         return np.concatenate(parts)
@@ -370,9 +384,9 @@ class _Told(NoProgress):
         self._until = until
 
     def check(self) -> None:
-        """Raise ``Stopped`` at the end, ``_LateError`` at the time."""
+        """Raise ``Stopped`` at the end, ``_WaitedError`` at the time."""
         if time.monotonic() > self._until:
-            raise _LateError
+            raise _WaitedError
         if self._closing.is_set():
             raise Stopped
         if self._caller is not None:

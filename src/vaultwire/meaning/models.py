@@ -48,6 +48,10 @@ class ModelError(Exception):
     """A model that cannot be used. The message is one line for a person: it names the model, and says what would be right."""
 
 
+class LateError(ModelError):
+    """A model that gave no answer in time."""
+
+
 class Embedder(Protocol):
     """Turns texts into vectors. Texts of like meaning get vectors with a large dot product."""
 

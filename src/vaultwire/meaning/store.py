@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -346,20 +347,18 @@ class VectorStore:
         if not self._is_whole():  # everything is about to be embedded again
             empty = np.zeros(0, np.int64)
             return _Loaded(version, np.zeros((0, 1), np.int16), empty, empty, [], {})
-        named = self._table.execute(
-            "SELECT path, place FROM chunks JOIN notes ON notes.id = note ORDER BY path, number"
-        ).fetchall()
-        places = np.array([place for _, place in named], np.int64)
+        places, starts = array("q"), array("q")
         position_of: dict[VaultPath, int] = {}
-        starts: list[int] = []
-        for at, (path, _) in enumerate(named):
+        statement = "SELECT path, place FROM chunks JOIN notes ON notes.id = note ORDER BY path, number"
+        for path, place in self._table.execute(statement):  # one by one: all rows at once take 200 bytes each
             if path not in position_of:
                 position_of[VaultPath(path)] = len(starts)
-                starts.append(at)
+                starts.append(len(places))
+            places.append(place)
+        starts.append(len(places))
         shape = (self._meta("next") or 0, self._meta("dimensions") or 1)
         rows = np.memmap(self._file(), "<i2", "r", 0, shape) if shape[0] else np.zeros(shape, np.int16)
-        begins = np.array([*starts, len(named)], np.int64)
-        return _Loaded(version, rows, places, begins, [*position_of], position_of)
+        return _Loaded(version, rows, np.array(places), np.array(starts), [*position_of], position_of)
 
 
 def _stored(vectors: Vectors) -> NDArray[np.int16]:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from vaultwire.meaning.models import ModelError, open_embedder
+from vaultwire.meaning.models import LateError, ModelError, open_embedder
 
 if TYPE_CHECKING:
     from vaultwire.meaning.models import Vectors
@@ -70,8 +70,13 @@ class Worker:
             raise ModelError(f"the process of the model {self._model} gave {rows} vectors for {len(texts)} texts")
         return np.frombuffer(body, "<f4").reshape(rows, dimensions).astype(np.float32)
 
+    def rest(self) -> None:
+        """End the process until the next request: a loaded model takes memory."""
+        with self._lock:
+            self._reap()
+
     def close(self) -> None:
-        """End the process. Safe from any thread, and while another one waits for an answer."""
+        """End the process, and start it no more. Safe from any thread, and while another one waits for an answer."""
         self._is_closed = True
         process = self._process
         if process is not None:
@@ -85,7 +90,7 @@ class Worker:
         seconds = max(0.0, seconds)
         until = time.monotonic() + seconds
         within = f"within {round(seconds, 1):g} seconds"
-        late = ModelError(f"the model {self._model} gave no answer {within}: see that it runs, or name a quicker one")
+        late = LateError(f"the model {self._model} gave no answer {within}: see that it runs, or name a quicker one")
         if not self._lock.acquire(timeout=seconds):
             raise late
         try:
