@@ -168,7 +168,7 @@ def _texts(settings: Settings) -> TextSettings:
     }
     texts = DEFAULT_TEXTS._replace(**{name: text for name, text in own.items() if text})
     nothing = settings.dataview_nothing
-    # It is written as Markdown: the plugin's default is "\\-".
+    # It is written as Markdown, with a backslash before a hyphen by default.
     return texts if nothing is None else texts._replace(nothing=re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", nothing))
 
 

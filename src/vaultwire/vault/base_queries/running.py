@@ -23,7 +23,7 @@ from vaultwire.bases.evaluation import (
     summarize,
 )
 from vaultwire.bases.functions.table import GLOBALS, METHOD_NAMES
-from vaultwire.bases.parser import Call, Index, Literal, Member, Name, Node, children
+from vaultwire.bases.parser import Call, Member, Name, Node, children, field_of
 from vaultwire.bases.row import Query, Row
 from vaultwire.bases.values import ErrorValue, Value, no_function, size_of, text_of
 from vaultwire.vault.base_queries.host import VaultHost
@@ -124,12 +124,8 @@ def _unknown(expression: Node) -> tuple[str, list[str]]:
                 wrong = wrong or str(no_function(name))
             waiting += node.arguments if isinstance(node.function, Name) else (node.function.of, *node.arguments)
             continue
-        if isinstance(node, (Member, Index)) and isinstance(node.of, Name) and node.of.name == "formula":
-            index = node.index if isinstance(node, Index) else None
-            if isinstance(node, Member):
-                formulas.append(node.name)
-            elif isinstance(index, Literal) and isinstance(index.value, str):
-                formulas.append(index.value)
+        field = field_of(node)
+        formulas += [field[1]] if field is not None and field[0] == "formula" else []
         waiting += children(node)
     return wrong, formulas
 
