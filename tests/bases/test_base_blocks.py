@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultwire.bases.base_blocks import Block, BlockError, base_blocks, edit_block, edit_blocks, may_hold_queries
+from vaultwire.bases.base_blocks import (
+    Block,
+    BlockError,
+    base_blocks,
+    edit_block,
+    edit_blocks,
+    may_hold_queries,
+    query_blocks,
+)
 from vaultwire.markdown.edits import to_plain
 
 
@@ -94,3 +102,9 @@ def test_a_long_text_of_marks_is_looked_through_once(marks: str) -> None:
     text = marks * 1_000_000
     assert not may_hold_queries(text)
     assert may_hold_queries(f"{text}\n- ```base\n")
+
+
+def test_queries_of_a_language() -> None:
+    """Those in quotes, too, with their lines; blocks of other languages are none."""
+    note = "```dataview\nLIST\n```\n> ```dataview\n> TASK\n> ```\n```dataviewjs\nx\n```\n"
+    assert [(block.line, block.text) for block in query_blocks(note, "dataview")] == [(2, "LIST"), (5, "TASK")]

@@ -16,7 +16,8 @@ from vaultwire.dataview.evaluation import check_calls, compile_expression, evalu
 from vaultwire.dataview.fields import NO_FIELDS, NoteFields, note_fields
 from vaultwire.dataview.functions import FUNCTION_NAMES, Frame, Shared
 from vaultwire.dataview.pages import Page, Vault
-from vaultwire.dataview.parser import QueryProblem
+from vaultwire.dataview.parser import QueryProblem, parse_query
+from vaultwire.dataview.tree import nodes_of
 from vaultwire.dataview.values import equal, text_of
 from vaultwire.markdown.parse import parse_note
 
@@ -79,7 +80,7 @@ def _frame(budget: Budget | None = None) -> Frame:
 
 def _value(text: str) -> Value:
     node = parse_expression(text)
-    check_calls([node], f"LIST {text}")
+    check_calls(nodes_of(parse_query(f"LIST {text}")), f"LIST {text}")
     return evaluate(compile_expression(node), _frame())
 
 
@@ -410,7 +411,7 @@ def test_a_lambda_may_be_called_where_it_stands(text: str, value: Value) -> None
 def test_calls_that_never_work_are_told_before_the_rows(text: str, column: int, words: str) -> None:
     """They are mistakes of the text, with their place."""
     with pytest.raises(QueryProblem) as raised:
-        check_calls([parse_expression(text)], f"LIST {text}")
+        check_calls(nodes_of(parse_query(f"LIST {text}")), f"LIST {text}")
     assert words in str(raised.value)
     assert raised.value.column == column + len("LIST ")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -45,6 +45,15 @@ Filter: TypeAlias = Group | Condition
 """A filter of a base or view."""
 
 
+def conditions(*filters: Filter | None) -> Iterator[Condition]:
+    """Yield the expressions of filters, in their order."""
+    for each in filters:
+        if isinstance(each, Group):
+            yield from conditions(*each.filters)
+        elif each is not None:
+            yield each
+
+
 @dataclass(frozen=True, slots=True)
 class Sorting:
     """A property id, and the direction."""
@@ -84,6 +93,15 @@ class Base:
     summaries: Mapping[str, Expression] = field(default_factory=dict)
     views: tuple[View, ...] = ()
     problems: tuple[str, ...] = ()
+
+
+def place_of_name(names: Sequence[str], name: str) -> int | None:
+    """Return the place of a view's name: exactly so, else without spaces around it, else in any case."""
+    plain = [each.strip().casefold() for each in names]
+    for wanted, known in ((name, names), (name.strip(), names), (name.strip().casefold(), plain)):
+        if wanted in known:
+            return known.index(wanted)
+    return None
 
 
 # The ids of properties in a base: ``note.x``, ``file.x``, ``formula.x``.

@@ -21,8 +21,6 @@ _ITEM_MARK = compile_pattern(r"[-+*]|[0-9]{1,9}+[.)]")
 _FENCE = compile_pattern(
     rf"(?P<before>[ \t]*+(?:(?:{_ITEM_MARK.pattern})[ \t]++)*+)(?P<marks>`{{3,}}+(?=[^`]*\Z)|~{{3,}}+)[ \t]*+(?P<info>.*+)\Z"
 )
-_BASE = compile_pattern(r"base(?=[\s{]|\Z)", re.IGNORECASE)
-_OTHER_QUERY = compile_pattern(rf"(?:{_LANGUAGES})(?=[\s{{]|\Z)", re.IGNORECASE)
 _QUOTE = compile_pattern(r"[ \t]{0,3}>[ \t]?")
 # Quotes within quotes: deeper ones hold no base that anybody wrote.
 _MOST_NESTED = 8
@@ -50,24 +48,23 @@ def may_hold_queries(text: str) -> bool:
 
 def base_blocks(text: str) -> list[Block]:
     """Return the bases in code blocks of a note, in their order, also those in quotes and callouts."""
-    if not may_hold_queries(text):
-        return []
-    end = parse_frontmatter(text).end
-    return [*_blocks(text[end:].split("\n"), text.count("\n", 0, end) + 1, 0, _BASE)]
+    return query_blocks(text, "base")
 
 
 def other_queries(text: str) -> list[Block]:
     """Return the code blocks of a note that ask for notes in a language that is not read here, in their order."""
-    end = parse_frontmatter(text).end
-    return [*_blocks(text[end:].split("\n"), text.count("\n", 0, end) + 1, 0, _OTHER_QUERY)]
+    return query_blocks(text, _LANGUAGES)
 
 
 def query_blocks(text: str, language: str) -> list[Block]:
-    """Return the code blocks of a note in one language, such as ``dataview``, in their order; those in quotes, too."""
+    """Return the code blocks of a note in one language, such as ``dataview``, in their order; those in quotes, too.
+
+    ``language``: a pattern.
+    """
     if not may_hold_queries(text):
         return []
     end = parse_frontmatter(text).end
-    pattern = re.compile(rf"{re.escape(language)}(?=[\s{{{{]|\Z)", re.IGNORECASE)
+    pattern = re.compile(rf"(?:{language})(?=[\s{{{{]|\Z)", re.IGNORECASE)
     return [*_blocks(text[end:].split("\n"), text.count("\n", 0, end) + 1, 0, pattern)]
 
 

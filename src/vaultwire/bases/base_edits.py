@@ -11,7 +11,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vaultwire.bases.base import Base, Broken, Expression, Filter, Group, NotABaseError, View, read_base
+from vaultwire.bases.base import (
+    Base,
+    Broken,
+    Expression,
+    Filter,
+    Group,
+    NotABaseError,
+    View,
+    conditions,
+    place_of_name,
+    read_base,
+)
 from vaultwire.bases.evaluation import DEFAULT_SUMMARIES, default_summary
 from vaultwire.bases.functions.table import FILE_FIELDS, GLOBALS, METHOD_NAMES
 from vaultwire.bases.parser import (
@@ -27,6 +38,7 @@ from vaultwire.bases.parser import (
     Unary,
     children,
     field_of,
+    nodes_of,
     property_of,
     to_text,
 )
@@ -82,7 +94,7 @@ def new_base(changes: Mapping[str, PropertyValue], views: Sequence[ViewEdit]) ->
     """Return the text of a new base; without views, it has one table. A view without a type is one. Raises BaseEditError."""
     names = [view.name for view in views]
     for place, name in enumerate(names):
-        if _place_in(names[:place], name) is not None:
+        if place_of_name(names[:place], name) is not None:
             raise BaseEditError(f"There are two views {name!r}: give each a name of its own.")
     typed = [view._replace(changes={"type": "table", **view.changes}) for view in views or [ViewEdit("Table")]]
     return edit_base("", changes, typed)
@@ -108,7 +120,7 @@ def renamed_views(text: str, views: Sequence[ViewEdit]) -> Callable[[str], str |
     after = {view.place: view.value for view in _edited_views(old, views)}
 
     def new_name(name: str) -> str | None:
-        place = _place_of(old, name)
+        place = place_of_name(_names(old), name)
         if place is None or place not in after:
             return None
         before, now = (_view_name(each, place + 1) for each in (old[place], after[place]))
@@ -133,7 +145,7 @@ def _edited_views(old: Sequence[PropertyValue], edits: Sequence[ViewEdit]) -> li
 
 def _edit_view(views: list[_View], edit: ViewEdit) -> None:
     names = _names([view.value for view in views])
-    place = _place_in(names, edit.name)
+    place = place_of_name(names, edit.name)
     _check_names(names, edit, place)
     if place is None:
         if "type" not in edit.changes or edit.is_removed or edit.new_name:
@@ -165,7 +177,7 @@ def _check_names(names: Sequence[str], edit: ViewEdit, place: int | None) -> Non
     if len(new.splitlines()) > 1 or new != new.strip():
         raise BaseEditError(f"The name of a view is one line of text without spaces around it, not {new!r}.")
     is_renamed = place is not None and edit.new_name and edit.new_name != edit.name
-    if is_renamed and _place_in(names, edit.new_name) not in (None, place):
+    if is_renamed and place_of_name(names, edit.new_name) not in (None, place):
         raise BaseEditError(f"The base has a view {edit.new_name!r} already.")
 
 
@@ -177,20 +189,6 @@ def _check_depth(values: Sequence[PropertyValue | Mapping[str, PropertyValue]]) 
         if inner and depth > _MOST_DEEP:
             raise BaseEditError(f"The edit has lists and objects more than {_MOST_DEEP} levels deep.")
         waiting += [(item, depth + 1) for item in inner]
-
-
-def _place_of(views: Sequence[PropertyValue], name: str) -> int | None:
-    """Return the place of a view by its name."""
-    return _place_in(_names(views), name)
-
-
-def _place_in(names: Sequence[str], name: str) -> int | None:
-    """Return the place of a name, exactly so or in any case."""
-    if name in names:
-        return names.index(name)
-    folded = [each.strip().casefold() for each in names]
-    wanted = name.strip().casefold()
-    return folded.index(wanted) if wanted in folded else None
 
 
 def _names(views: Sequence[PropertyValue]) -> list[str]:
@@ -239,14 +237,8 @@ def _check(before: Base, text: str) -> None:
 
 def _broken(base: Base) -> list[Broken]:
     """Return the expressions of a base that cannot be read."""
-    expressions: list[Expression] = [*base.formulas.values(), *base.summaries.values()]
-    waiting: list[Filter | None] = [base.filter, *(view.filter for view in base.views)]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, Group):
-            waiting += each.filters
-        elif each is not None:
-            expressions.append(each.expression)
+    filters = conditions(base.filter, *(view.filter for view in base.views))
+    expressions = (*base.formulas.values(), *base.summaries.values(), *(each.expression for each in filters))
     return [each for each in expressions if isinstance(each, Broken)]
 
 
@@ -295,9 +287,9 @@ class _Checker:
             yield from self._in_expression(expression, name)
         for name in _circles(base.formulas):
             yield self._at(f"{name}:", f"The formula {name!r} needs itself, so it has no value.")
-        yield from self._in_filter(base.filter)
+        for condition in conditions(base.filter, *(view.filter for view in base.views)):
+            yield from self._in_expression(condition.expression, condition.text)
         for view in base.views:
-            yield from self._in_filter(view.filter)
             yield from self._in_view(view)
 
     def _at(self, text: str, message: str) -> BaseProblem:
@@ -325,15 +317,6 @@ class _Checker:
             yield self._at(
                 view.name, f"{where} is a kanban board without groupBy: say which property makes its columns."
             )
-
-    def _in_filter(self, condition: Filter | None) -> Iterator[BaseProblem]:
-        waiting = [condition] if condition is not None else []
-        while waiting:
-            inner = waiting.pop()
-            if isinstance(inner, Group):
-                waiting += inner.filters
-            else:
-                yield from self._in_expression(inner.expression, inner.text)
 
     def _in_expression(self, expression: Expression, place: str) -> Iterator[BaseProblem]:
         if isinstance(expression, Broken):
@@ -392,15 +375,8 @@ def _circles(formulas: Mapping[str, Expression]) -> list[str]:
 
 
 def _needed(expression: Expression) -> set[str]:
-    names: set[str] = set()
-    waiting: list[Node] = [] if isinstance(expression, Broken) else [expression]
-    while waiting:
-        node = waiting.pop()
-        field = field_of(node)
-        if field is not None and field[0] == "formula":
-            names.add(field[1])
-        waiting += children(node)
-    return names
+    nodes = () if isinstance(expression, Broken) else nodes_of(expression)
+    return {field[1] for node in nodes if (field := field_of(node)) is not None and field[0] == "formula"}
 
 
 # What a new note needs to be in a view: the properties, tags and folder that its filters ask for.

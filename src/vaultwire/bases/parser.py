@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import typing
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
 from typing import Literal as OneOf
 
 from vaultwire.markdown.patterns import compile_pattern
@@ -206,8 +207,6 @@ def end_of_token(text: str, start: int) -> int:
     return start if found is None else found.end()
 
 
-__all__ = ["SyntaxProblem", "parse"]
-
 # Deeper trees would exhaust Python's stack when they are evaluated.
 _MOST_NESTED = 40
 _MOST_DEEP = 200
@@ -239,7 +238,7 @@ class _Parser:
         node = self._expression(0)
         if self._next.kind != "end":
             raise self._unexpected()
-        if _depth(node) > _MOST_DEEP:
+        if depth_of(node, children) > _MOST_DEEP:
             raise SyntaxProblem(f"A formula has at most {_MOST_DEEP} steps within each other.", 0)
         return node
 
@@ -361,9 +360,20 @@ def children(node: Node) -> tuple[Node, ...]:
     return node.items if isinstance(node, ListLiteral) else ()
 
 
-def _depth(node: Node) -> int:
-    deepest = 0
-    waiting = [(node, 1)]
+def nodes_of(node: Node) -> Iterator[Node]:
+    """Yield an expression and all within it."""
+    waiting = [node]
+    while waiting:
+        yield (each := waiting.pop())
+        waiting += children(each)
+
+
+AnyNode = TypeVar("AnyNode")
+
+
+def depth_of(node: AnyNode, children: Callable[[AnyNode], Sequence[AnyNode]]) -> int:
+    """Return how many nodes stand within each other in a tree."""
+    deepest, waiting = 0, [(node, 1)]
     while waiting:
         each, depth = waiting.pop()
         deepest = max(deepest, depth)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from vaultwire.bases.base import normal_id
 from vaultwire.bases.base_blocks import BlockError, edit_blocks
@@ -54,36 +55,35 @@ class _Scalar(NamedTuple):
     edits: Sequence[Replacement] = ()
 
 
-class Renaming(Protocol):
+class Renaming(ABC):
     """What a base says after a property or a tag has got another name."""
 
-    old: str
-    new: str
-    in_queries: re.Pattern[str]
-    """What a query in another language says that names it."""
+    def __init__(self, old: str, new: str, word: str, in_queries: str) -> None:
+        """``word``: a pattern of the old name in small letters; ``in_queries``: of it in queries of other languages."""
+        self.old = old
+        self.new = new
+        self._word = re.compile(word)
+        self.in_queries = re.compile(in_queries, re.IGNORECASE)
 
     def may_be_in(self, text: str) -> bool:
         """Tell whether a text may name it."""
+        return self._word.search(text.casefold()) is not None
 
+    @abstractmethod
     def edits(self, text: str, root: Node, own: frozenset[str] = ROOTS) -> list[Replacement]:
         """Return the edits of an expression, whose tree is ``root``. ``own``: names with a meaning of their own there."""
 
     def property_id(self, written: str) -> str:
         """Return what the name of a column or the like says afterwards."""
+        return written
 
 
-class PropertyRenaming:
+class PropertyRenaming(Renaming):
     """A property gets another name."""
 
     def __init__(self, old: str, new: str) -> None:
-        self.old = old
-        self.new = new
-        self._word = re.compile(rf"(?<!\w){re.escape(old.casefold())}(?!\w)")
-        self.in_queries = re.compile(rf"(?<![\w#/-]){re.escape(old)}(?![\w-])", re.IGNORECASE)
-
-    def may_be_in(self, text: str) -> bool:
-        """See ``Renaming``."""
-        return self._word.search(text.casefold()) is not None
+        word, in_queries = rf"(?<!\w){re.escape(old.casefold())}(?!\w)", rf"(?<![\w#/-]){re.escape(old)}(?![\w-])"
+        super().__init__(old, new, word, in_queries)
 
     def edits(self, text: str, root: Node, own: frozenset[str] = ROOTS) -> list[Replacement]:
         """See ``Renaming``."""
@@ -135,18 +135,12 @@ class PropertyRenaming:
         return self.new if is_bare else f"note.{self.new}"
 
 
-class TagRenaming:
+class TagRenaming(Renaming):
     """A tag, and those below it, get another name: texts that are compared with tags, and all texts that begin with ``#``."""
 
     def __init__(self, old: str, new: str) -> None:
-        self.old = old
-        self.new = new
-        self._word = re.compile(rf"(?<![\w/-]){re.escape(old.casefold())}(?![\w-])")
-        self.in_queries = re.compile(rf"#{re.escape(old)}(?![\w-])", re.IGNORECASE)
-
-    def may_be_in(self, text: str) -> bool:
-        """See ``Renaming``."""
-        return self._word.search(text.casefold()) is not None
+        word, in_queries = rf"(?<![\w/-]){re.escape(old.casefold())}(?![\w-])", rf"#{re.escape(old)}(?![\w-])"
+        super().__init__(old, new, word, in_queries)
 
     def edits(self, text: str, root: Node, own: frozenset[str] = ROOTS) -> list[Replacement]:  # noqa: ARG002 - of the protocol
         """See ``Renaming``."""
@@ -171,10 +165,6 @@ class TagRenaming:
             else:
                 waiting += [(each, is_tags) for each in children(node)]
         return [edits[start] for start in sorted(edits)]
-
-    def property_id(self, written: str) -> str:
-        """See ``Renaming``: no column has the name of a tag."""
-        return written
 
 
 def _gives_tags(node: Node) -> bool:

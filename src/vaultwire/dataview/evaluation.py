@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from itertools import zip_longest
 from typing import Any, Final, TypeAlias
 
+from vaultwire.bases.functions.on_values import DATE_FIELDS
 from vaultwire.bases.values import (
     CellError,
     Date,
@@ -34,7 +35,6 @@ from vaultwire.dataview.tree import (
     Name,
     Node,
     Not,
-    children,
 )
 from vaultwire.dataview.values import UNIT_MS, Embed, Record, is_truthy, length_ms, type_of
 
@@ -95,12 +95,9 @@ def compile_expression(node: Node) -> Compiled:
 
 def check_calls(nodes: Iterable[Node], text: str) -> None:
     """Raise QueryProblem for a call that fails whatever the row is: of no function, or with too few arguments or too many."""
-    waiting = [*nodes]
-    while waiting:
-        node = waiting.pop()
+    for node in nodes:
         if isinstance(node, Call) and (wrong := _wrong_call(node)):
             raise QueryProblem(wrong, text, node.start)
-        waiting += children(node)
 
 
 def _wrong_call(node: Call) -> str:
@@ -213,7 +210,7 @@ def _field(of: Value, index: Value, frame: Frame) -> Value:
     if isinstance(of, Sequence):
         return _of_list(of, index, frame)
     if isinstance(of, Date):
-        return _DATE_FIELDS[index](of.at) if index in _DATE_FIELDS else None
+        return _DATE_FIELDS[index](of) if index in _DATE_FIELDS else None
     if isinstance(of, Duration) and isinstance(index, str):
         unit = UNIT_MS.get(index.removesuffix("s"))
         if index.startswith(("year", "month")):
@@ -238,18 +235,12 @@ def _of_list(of: Sequence[Value], index: str | float, frame: Frame) -> Value:
     return frame.budget.made(results)
 
 
-_DATE_FIELDS: Final[Mapping[object, Callable[[datetime], Value]]] = {
-    "year": lambda at: at.year,
-    "month": lambda at: at.month,
-    "day": lambda at: at.day,
-    "hour": lambda at: at.hour,
-    "minute": lambda at: at.minute,
-    "second": lambda at: at.second,
-    "millisecond": lambda at: at.microsecond // 1000,
-    "weekday": lambda at: at.isoweekday(),
+_DATE_FIELDS: Final[Mapping[Any, Callable[[Date], Value]]] = {
+    **DATE_FIELDS,
+    "weekday": lambda date: date.at.isoweekday(),
     # Dataview's week is that of the month, and its weekyear the number of the week in the year.
-    "week": lambda at: at.day // 7 + 1,
-    "weekyear": lambda at: at.isocalendar().week,
+    "week": lambda date: date.at.day // 7 + 1,
+    "weekyear": lambda date: date.at.isocalendar().week,
 }
 
 

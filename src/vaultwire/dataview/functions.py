@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from vaultwire.bases.functions.on_values import found_in, parted, replaced
+from vaultwire.bases.functions.on_values import found_in, parted, replaced, replaced_text
 from vaultwire.bases.values import (
     MOST_TEXT,
     Budget,
@@ -354,13 +354,6 @@ def _matches(pattern: str | None, text: str | None) -> bool:
     return found_in(Regexp(anchored), text)
 
 
-def _replaced_text(text: str, old: str, new: str) -> str:
-    count = text.count(old)
-    if len(text) + count * (len(new) - len(old)) > MOST_TEXT:
-        raise CellError(f"This text is longer than {MOST_TEXT:,} characters.")
-    return text.replace(old, new)
-
-
 # ---------------------------------------------------------------------- other
 
 
@@ -458,7 +451,7 @@ FUNCTIONS: Final[Mapping[str, Entry]] = {
     ),
     "regexmatch": Entry(_matches, "TT", (0, 1)),
     "regexreplace": Entry(lambda text, pattern, by: replaced(Regexp(pattern, "g"), text, by), "ttt", (0, 1, 2)),
-    "replace": Entry(_replaced_text, "ttt", (0, 1, 2)),
+    "replace": Entry(replaced_text, "ttt", (0, 1, 2)),
     "lower": Entry(str.lower, "t", (0,)),
     "upper": Entry(str.upper, "t", (0,)),
     "split": Entry(lambda text, by, most=None: [*parted(Regexp(by), text)][: _place(most, None)], "tt?*"),

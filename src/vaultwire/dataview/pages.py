@@ -53,9 +53,7 @@ class Page(Record):
         vault, path = self._vault, self.path
         raw = self._property(name)
         values = [] if raw is _NOT_THERE else [property_value(raw, path, vault.zone)]
-        if fields := vault.notes.fields(path).fields:
-            wanted = canonical(name)
-            values += [inline_value(text, path, vault.zone) for key, text in fields if canonical(key) == wanted]
+        values += _inline_values(name, vault.notes.fields(path).fields, path, vault.zone)
         if not values:
             raise KeyError(name)
         return values[0] if len(values) == 1 else values
@@ -75,6 +73,12 @@ class Page(Record):
             key for key, _ in self._vault.notes.fields(self.path).fields if canonical(key) not in known
         )
         return iter([*names, "file"])
+
+
+def _inline_values(name: str, fields: Sequence[tuple[str, str]], path: str, zone: tzinfo) -> list[Value]:
+    """Return the values of the inline fields of a name."""
+    wanted = canonical(name) if fields else ""
+    return [inline_value(text, path, zone) for key, text in fields if canonical(key) == wanted]
 
 
 class FileFields(Record):
@@ -233,12 +237,7 @@ class Item(Record):
         known = ITEM_FIELDS.get(name)
         if known is not None and (self.item.status is not None or name not in _OF_TASKS):
             return known(self._vault, self)
-        wanted = canonical(name)
-        values = [
-            inline_value(text, self.page.path, self._vault.zone)
-            for key, text in self.item.fields
-            if canonical(key) == wanted
-        ]
+        values = _inline_values(name, self.item.fields, self.page.path, self._vault.zone)
         if values:
             return values[0] if len(values) == 1 else values
         if self._inherits:

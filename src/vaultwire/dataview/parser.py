@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple, get_args
 from typing import Literal as OneOf
 
+from vaultwire.bases.parser import depth_of
 from vaultwire.bases.values import Duration
 from vaultwire.dataview.tree import (
     EMOJI,
@@ -280,7 +281,7 @@ class _Parser:
         """Read an expression that is not too deep."""
         start = self._at
         node = self._expression(0)
-        if _depth(node) > _MOST_DEEP:
+        if depth_of(node, children) > _MOST_DEEP:
             words = f"An expression has at most {_MOST_DEEP} steps within each other."
             raise QueryProblem(words, self._text, start)
         return node
@@ -487,13 +488,3 @@ def to_link(match: re.Match[str]) -> LinkLiteral:
 def unescaped(text: str) -> str:
     r"""Return a text without the signs before ``"`` and ``\``; other signs keep theirs, so that patterns can be written."""
     return re.sub(r'\\(["\\])', r"\1", text)
-
-
-def _depth(node: Node) -> int:
-    deepest = 0
-    waiting = [(node, 1)]
-    while waiting:
-        part, depth = waiting.pop()
-        deepest = max(deepest, depth)
-        waiting += [(child, depth + 1) for child in children(part)]
-    return deepest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from typing import Literal as OneOf
@@ -205,7 +206,10 @@ def children(node: Node) -> tuple[Node, ...]:
     return (node.body,) if isinstance(node, Lambda) else ()
 
 
-def expressions_of(query: Query) -> tuple[Node, ...]:
-    """Return the expressions of a query: of its columns and of its commands."""
-    commands = (column for command in query.commands for column in command.columns)
-    return tuple(column.expression for column in (*query.columns, *commands))
+def nodes_of(query: Query) -> Iterator[Node]:
+    """Yield the expressions of a query, of its columns and of its commands, and all within them."""
+    columns = [*query.columns, *(column for command in query.commands for column in command.columns)]
+    waiting = [column.expression for column in columns]
+    while waiting:
+        yield (node := waiting.pop())
+        waiting += children(node)

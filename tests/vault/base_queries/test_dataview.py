@@ -233,11 +233,3 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     vault = open_vault(tmp_path)
     with pytest.raises(VaultError, match="needs more than 48 MB"):
         vault.dataview.query('TABLE padleft("", 199000) + file.name')
-
-
-def test_blocks_of_a_note(vault: Vault, tmp_path: Path) -> None:
-    """Those in quotes, too, with their lines; blocks of other languages are none."""
-    (tmp_path / "Board.md").write_text("```dataview\nLIST\n```\n> ```dataview\n> TASK\n> ```\n```dataviewjs\nx\n```\n")
-    path, blocks = vault.dataview.blocks("Board")
-    assert path == "Board.md"
-    assert [(block.number, block.line, block.text) for block in blocks] == [(1, 2, "LIST"), (2, 5, "TASK")]

@@ -106,6 +106,13 @@ def replaced(pattern: Regexp, text: str, replacement: str) -> str:
     return checked_text(str(made))
 
 
+def replaced_text(text: str, old: str, new: str) -> str:
+    """Replace one text by another wherever it is. Raises CellError for a result that is too long, before it is made."""
+    if len(text) + text.count(old) * (len(new) - len(old)) > MOST_TEXT:
+        raise CellError(f"This text is longer than {MOST_TEXT:,} characters.")
+    return text.replace(old, new)
+
+
 def parted(pattern: Regexp, text: str) -> list[str]:
     """Split a text where the pattern matches; its groups are parts, too, as in JavaScript. Raises CellError."""
     parts: list[str] = []
@@ -188,18 +195,6 @@ def _counted(row: Row, run: Callable[[], Made]) -> Made:
         row.budget.spend((time.thread_time_ns() - start) // NANOSECONDS_A_STEP)
 
 
-def _contains(of: Value, arguments: Sequence[Value], _: Row) -> Value:
-    return text(arguments, 0) in text_of(of)
-
-
-def _contains_all(of: Value, arguments: Sequence[Value], _: Row) -> Value:
-    return all(text_of(each) in text_of(of) for each in arguments)
-
-
-def _contains_any(of: Value, arguments: Sequence[Value], _: Row) -> Value:
-    return any(text_of(each) in text_of(of) for each in arguments)
-
-
 def _repeat(of: Value, arguments: Sequence[Value], _: Row) -> Value:
     count = whole(arguments, 0, 0, "repeat")
     if count < 0:
@@ -213,11 +208,7 @@ def _replace(of: Value, arguments: Sequence[Value], row: Row) -> Value:
     pattern, replacement = argument(arguments, 0), text(arguments, 1)
     if isinstance(pattern, Regexp):
         return _counted(row, lambda: replaced(pattern, text_of(of), replacement))
-    whole_text, pattern_text = text_of(of), text_of(pattern)
-    found = whole_text.count(pattern_text)
-    if len(whole_text) + found * len(replacement) > MOST_TEXT:
-        raise CellError(f"This text is longer than {MOST_TEXT:,} characters.")
-    return whole_text.replace(pattern_text, replacement)
+    return replaced_text(text_of(of), text_of(pattern), replacement)
 
 
 def _slice(of: Value, arguments: Sequence[Value], _: Row) -> Value:
@@ -251,9 +242,9 @@ def _matches(of: Value, arguments: Sequence[Value], row: Row) -> Value:
 
 
 STRING: Mapping[str, Function] = {
-    "contains": _contains,
-    "containsAll": _contains_all,
-    "containsAny": _contains_any,
+    "contains": lambda of, arguments, _: text(arguments, 0) in text_of(of),
+    "containsAll": lambda of, arguments, _: all(text_of(each) in text_of(of) for each in arguments),
+    "containsAny": lambda of, arguments, _: any(text_of(each) in text_of(of) for each in arguments),
     "endsWith": lambda of, arguments, _: text_of(of).endswith(text(arguments, 0)),
     "lower": lambda of, _, __: checked_text(text_of(of).lower()),
     "repeat": _repeat,
@@ -323,24 +314,14 @@ def _join(of: Value, arguments: Sequence[Value], row: Row) -> Value:
     return joined(between, map(text_of, items(of)), MOST_TEXT)
 
 
-def numbers(of: Value, function: str) -> list[float]:
-    """Return the numbers of a list, without empty items. Raises CellError for others."""
-    return [number(each, function) for each in items(of) if not is_empty(each)]
+def _of_numbers(name: str, compute: Callable[[Sequence[float]], float], *, is_sum: bool = False) -> Function:
+    """Return a function of the numbers in a list, without empty items; null for none, unless it is a sum."""
 
+    def computed(of: Value, _: Sequence[Value], __: Row) -> Value:
+        found = [number(each, name) for each in items(of) if not is_empty(each)]
+        return compute(found) if found or is_sum else None
 
-def _mean(of: Value, _: Sequence[Value], __: Row) -> Value:
-    found = numbers(of, "mean")
-    return math.fsum(found) / len(found) if found else None
-
-
-def _median(of: Value, _: Sequence[Value], __: Row) -> Value:
-    found = numbers(of, "median")
-    return statistics.median(found) if found else None
-
-
-def _stddev(of: Value, _: Sequence[Value], __: Row) -> Value:
-    found = numbers(of, "stddev")
-    return statistics.pstdev(found) if found else None
+    return computed
 
 
 def _extreme(sign: int, kinds: tuple[type, ...]) -> Function:
@@ -368,11 +349,10 @@ LIST: Mapping[str, Function] = {
     "slice": _slice_of_list,
     "sort": _sort,
     "unique": _unique,
-    "mean": _mean,
-    "average": _mean,
-    "median": _median,
-    "stddev": _stddev,
-    "sum": lambda of, _, __: math.fsum(numbers(of, "sum")),
+    **dict.fromkeys(("mean", "average"), _of_numbers("mean", lambda found: math.fsum(found) / len(found))),
+    "median": _of_numbers("median", statistics.median),
+    "stddev": _of_numbers("stddev", statistics.pstdev),
+    "sum": _of_numbers("sum", math.fsum, is_sum=True),
     "min": _extreme(-1, (int, float, Date)),
     "max": _extreme(1, (int, float, Date)),
     "earliest": _extreme(-1, (Date,)),
@@ -380,17 +360,9 @@ LIST: Mapping[str, Function] = {
 }
 
 
-def _keys(of: Value, _: Sequence[Value], __: Row) -> Value:
-    return list(of) if isinstance(of, Mapping) else []
-
-
-def _values(of: Value, _: Sequence[Value], __: Row) -> Value:
-    return list(of.values()) if isinstance(of, Mapping) else []
-
-
 OBJECT: Mapping[str, Function] = {
-    "keys": _keys,
-    "values": _values,
+    "keys": lambda of, _, __: list(of) if isinstance(of, Mapping) else [],
+    "values": lambda of, _, __: list(of.values()) if isinstance(of, Mapping) else [],
 }
 
 

@@ -9,9 +9,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import NamedTuple, overload
 
-from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, NotABaseError, View, normal_id, read_base
+from vaultwire.bases.base import (
+    Base,
+    Broken,
+    Condition,
+    Expression,
+    Filter,
+    NotABaseError,
+    View,
+    normal_id,
+    place_of_name,
+    read_base,
+)
 from vaultwire.bases.base_blocks import base_blocks, no_block
 from vaultwire.bases.base_edits import NewNoteInView, new_note_in
+from vaultwire.bases.evaluation import evaluate
 from vaultwire.bases.parser import to_text
 from vaultwire.bases.row import Row
 from vaultwire.bases.values import ErrorValue, TooMuchMemoryError, Value, size_of, text_of
@@ -31,7 +43,6 @@ from vaultwire.vault.base_queries.running import (
     ResultRows,
     ViewQuery,
     cells_of,
-    value_of,
 )
 from vaultwire.vault.caller import RememberedResults
 from vaultwire.vault.disk.contents import plain_text
@@ -114,11 +125,6 @@ def _read_block(files: Files, index: Index, source: BaseSource, progress: Progre
     return Place(path, blocks[source.block - 1].text)
 
 
-def base_files(index: Index, progress: Progress) -> list[VaultPath]:
-    """Return the ``.base`` files of the vault that its own rules do not exclude, in path order."""
-    return [file.path for file in index.rows(progress).find(NameEndsWith(BASE_SUFFIX), progress)]
-
-
 # Explains a view: why one file is in it or not, filter by filter, and what each formula gives for it.
 
 _WHY = {"or": "no filter of an “or” holds", "not": "a filter of a “not” holds"}
@@ -136,7 +142,7 @@ def explain(query: ViewQuery, path: VaultPath) -> Explanation:
         if query.holds(condition, row) is not True:
             dropped += [f"{of}: {why}" for why in _reasons(query, row, condition)]
     formulas = [
-        FormulaResult(name, _written(formula), value_of(formula, row)) for name, formula in query.base.formulas.items()
+        FormulaResult(name, _written(formula), evaluate(formula, row)) for name, formula in query.base.formulas.items()
     ]
     return Explanation(path, query.view, not dropped, filters, formulas, dropped, query.failures.all)
 
@@ -144,7 +150,7 @@ def explain(query: ViewQuery, path: VaultPath) -> Explanation:
 def _verdicts(query: ViewQuery, row: Row, of: str, condition: Filter, depth: int) -> Iterator[FilterVerdict]:
     holds = query.holds(condition, row) is True
     if isinstance(condition, Condition):
-        yield FilterVerdict(of, depth, condition.text, value_of(condition.expression, row), holds)
+        yield FilterVerdict(of, depth, condition.text, evaluate(condition.expression, row), holds)
         return
     yield FilterVerdict(of, depth, condition.kind, holds, holds)
     for each in condition.filters:
@@ -154,7 +160,7 @@ def _verdicts(query: ViewQuery, row: Row, of: str, condition: Filter, depth: int
 def _reasons(query: ViewQuery, row: Row, condition: Filter) -> Iterator[str]:
     """Yield, for a filter that does not hold, the filters that are the reason."""
     if isinstance(condition, Condition):
-        yield f"{condition.text} gave {_shown(value_of(condition.expression, row))}"
+        yield f"{condition.text} gave {_shown(evaluate(condition.expression, row))}"
     elif condition.kind == "and":
         for each in condition.filters:
             if query.holds(each, row) is not True:
@@ -162,7 +168,7 @@ def _reasons(query: ViewQuery, row: Row, condition: Filter) -> Iterator[str]:
     else:
         inner = [each for each in condition.filters if condition.kind == "or" or query.holds(each, row) is not False]
         said = [
-            f"{each.text} gave {_shown(value_of(each.expression, row))}" if isinstance(each, Condition) else each.kind
+            f"{each.text} gave {_shown(evaluate(each.expression, row))}" if isinstance(each, Condition) else each.kind
             for each in inner
         ]
         yield f"{_WHY[condition.kind]}: {'; '.join(said) or 'it has none'}"
@@ -345,7 +351,7 @@ class Bases:
 
     def files(self, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
         """Return every ``.base`` file, in path order, without those that the vault's own rules exclude."""
-        return base_files(self._index, progress)
+        return [file.path for file in self._index.rows(progress).find(NameEndsWith(BASE_SUFFIX), progress)]
 
     def blocks(self, note: str, progress: Progress = NO_PROGRESS) -> list[BaseBlock]:
         """Return the ```` ```base ```` blocks of the note that ``note`` means. Raises VaultError as ``Vault.read`` does."""
@@ -512,16 +518,9 @@ def _views(base: Base) -> tuple[View, ...]:
 def find_view(base: Base, name: str) -> View:
     """Return the view of a name: exactly so, else in any case; the first one for no name. Raises VaultError."""
     views = _views(base)
-    if not name:
-        return views[0]
-    for wanted in (name, name.strip()):
-        for view in views:
-            if view.name == wanted:
-                return view
-    folded = name.strip().casefold()
-    for view in views:
-        if view.name.strip().casefold() == folded:
-            return view
+    place = place_of_name([view.name for view in views], name) if name else 0
+    if place is not None:
+        return views[place]
     names = [repr(view.name) for view in views]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     known = f"It has {', '.join(names[:_MOST_NAMED])}{more}."

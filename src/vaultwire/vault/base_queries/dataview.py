@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import NamedTuple
 
-from vaultwire.bases.base_blocks import query_blocks
 from vaultwire.bases.values import TooMuchMemoryError
 from vaultwire.dataview.evaluation import check_calls
 from vaultwire.dataview.fields import NO_FIELDS, NoteFields, inline_queries, note_fields
@@ -27,13 +25,11 @@ from vaultwire.dataview.tree import (
     LinkSource,
     Literal,
     Name,
-    Node,
     NotSource,
     Query,
     Source,
     TagSource,
-    children,
-    expressions_of,
+    nodes_of,
 )
 from vaultwire.dataview.tree import Index as IndexNode
 from vaultwire.dataview.values import DEFAULT_TEXTS, TextSettings
@@ -55,14 +51,6 @@ _FACT_BYTES = 400
 _ITEM_BYTES = 400
 _ITEM_NAMES = frozenset(("tasks", "lists"))
 _CREATION_NAMES = frozenset(("ctime", "cday"))
-
-
-class QueryBlock(NamedTuple):
-    """A ``dataview`` block of a note: its number (from 1), the line of its first line of text, the text."""
-
-    number: int
-    line: int
-    text: str
 
 
 class NotesHost(VaultHost):
@@ -121,12 +109,6 @@ class DataviewQueries:
         self._now = now
         self._known = known
 
-    def blocks(self, note: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[QueryBlock]]:
-        """Return the path of the note that ``note`` means, and its ``dataview`` blocks. Raises VaultError as ``Vault.read``."""
-        path = locate(self._files, self._index, note, progress)
-        blocks = query_blocks(plain_text(self._files.read(path).data), "dataview")
-        return path, [QueryBlock(number, block.line, block.text) for number, block in enumerate(blocks, 1)]
-
     def inline(self, text: str, this: str, progress: Progress = NO_PROGRESS) -> Iterator[tuple[int, str, Result]]:
         """Yield the inline queries of a note's text: line (from 1), expression and result, a list with one row and column.
 
@@ -151,7 +133,7 @@ class DataviewQueries:
         """
         try:
             query = parse_query(text)
-            check_calls(expressions_of(query), text)
+            check_calls(nodes_of(query), text)
         except QueryProblem as problem:
             raise VaultError(
                 INVALID_ARGUMENTS, f"The query cannot be read. {problem}", argument="query", line=problem.line
@@ -186,7 +168,7 @@ def _texts(settings: Settings) -> TextSettings:
     }
     texts = DEFAULT_TEXTS._replace(**{name: text for name, text in own.items() if text})
     nothing = settings.dataview_nothing
-    # It is written as Markdown: the plugin's default is "\\-".
+    # It is written as Markdown, with a backslash before a hyphen by default.
     return texts if nothing is None else texts._replace(nothing=re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", nothing))
 
 
@@ -246,9 +228,7 @@ def _by_path(files: Iterable[RowFile]) -> dict[str, RowFile]:
 def names_in(query: Query) -> set[str]:
     """Return all names of fields and functions in a query; ``tasks`` for a query of tasks, too."""
     names = {"tasks"} if query.type == "task" else set()
-    waiting: list[Node] = [*expressions_of(query)]
-    while waiting:
-        node = waiting.pop()
+    for node in nodes_of(query):
         if isinstance(node, Name):
             names.add(node.name)
         elif isinstance(node, IndexNode) and isinstance(node.index, Literal) and isinstance(node.index.value, str):
@@ -257,5 +237,4 @@ def names_in(query: Query) -> set[str]:
             isinstance(node, Call) and node.name in FUNCTION_NAMES & {"extract", "contains"}
         ):
             names |= _ITEM_NAMES | _CREATION_NAMES  # a name may be computed
-        waiting += children(node)
     return names

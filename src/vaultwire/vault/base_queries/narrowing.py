@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, View
+from vaultwire.bases.base import Base, Broken, Expression, Filter, Group, View, conditions
 from vaultwire.bases.comparing import is_truthy
 from vaultwire.bases.evaluation import evaluate
 from vaultwire.bases.parser import (
@@ -25,6 +25,7 @@ from vaultwire.bases.parser import (
     Unary,
     children,
     field_of,
+    nodes_of,
     property_of,
 )
 from vaultwire.bases.row import FileFacts, LinkFact, Query, Row
@@ -89,30 +90,18 @@ def property_ids(view: View) -> Iterator[str]:
         yield view.group_by.property
 
 
-def conditions(condition: Filter | None) -> Iterator[Condition]:
-    """Yield the expressions of a filter, in their order."""
-    if isinstance(condition, Group):
-        for each in condition.filters:
-            yield from conditions(each)
-    elif condition is not None:
-        yield condition
-
-
 def _expressions(base: Base, view: View) -> Iterator[Expression]:
     yield from base.formulas.values()
     yield from base.summaries.values()
-    for each in (*conditions(base.filter), *conditions(view.filter)):
+    for each in conditions(base.filter, view.filter):
         yield each.expression
 
 
 def _nodes(expressions: Iterator[Expression]) -> Iterator[Node]:
     """Yield every expression and all within it."""
-    waiting: list[Expression] = [*expressions]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, Broken):
-            yield node
-            waiting += children(node)
+    for each in expressions:
+        if not isinstance(each, Broken):
+            yield from nodes_of(each)
 
 
 _ALL: rows.Condition = Every(())

@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias
 
-from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, Sorting, View
+from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, Sorting, View, conditions
 from vaultwire.bases.comparing import is_empty, is_last, is_truthy, key_bytes, sort_key
 from vaultwire.bases.evaluation import (
     DEFAULT_SUMMARIES,
@@ -23,11 +23,11 @@ from vaultwire.bases.evaluation import (
     summarize,
 )
 from vaultwire.bases.functions.table import GLOBALS, METHOD_NAMES
-from vaultwire.bases.parser import Call, Index, Literal, Member, Name, Node, children
+from vaultwire.bases.parser import Call, Member, Name, Node, children, field_of
 from vaultwire.bases.row import Query, Row
 from vaultwire.bases.values import ErrorValue, Value, no_function, size_of, text_of
 from vaultwire.vault.base_queries.host import VaultHost
-from vaultwire.vault.base_queries.narrowing import conditions, narrowed, property_ids
+from vaultwire.vault.base_queries.narrowing import narrowed, property_ids
 from vaultwire.vault.index.rows import Every, RowFile, Rows
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 
@@ -41,9 +41,7 @@ class Failures:
 
     def __init__(self, base: Base, view: View) -> None:
         self._base = base
-        filters = [
-            (FILTER, each.text, each.expression) for each in (*conditions(base.filter), *conditions(view.filter))
-        ]
+        filters = [(FILTER, each.text, each.expression) for each in conditions(base.filter, view.filter)]
         seen: set[str] = set()
         of_rows = dict(_failures_of_text(base, filters, [], seen))
         named = [each.removeprefix("formula.") for each in property_ids(view) if each.startswith("formula.")]
@@ -126,12 +124,8 @@ def _unknown(expression: Node) -> tuple[str, list[str]]:
                 wrong = wrong or str(no_function(name))
             waiting += node.arguments if isinstance(node.function, Name) else (node.function.of, *node.arguments)
             continue
-        if isinstance(node, (Member, Index)) and isinstance(node.of, Name) and node.of.name == "formula":
-            index = node.index if isinstance(node, Index) else None
-            if isinstance(node, Member):
-                formulas.append(node.name)
-            elif isinstance(index, Literal) and isinstance(index.value, str):
-                formulas.append(index.value)
+        field = field_of(node)
+        formulas += [field[1]] if field is not None and field[0] == "formula" else []
         waiting += children(node)
     return wrong, formulas
 
@@ -330,7 +324,7 @@ class ViewQuery:
     def holds(self, condition: Filter, row: Row) -> bool | FailedFilter:
         """Tell whether a filter lets a file pass. A filter that fails is returned, unless the others decide without it."""
         if isinstance(condition, Condition):
-            value = value_of(condition.expression, row)
+            value = evaluate(condition.expression, row)
             return FailedFilter(condition.text, value.message) if isinstance(value, ErrorValue) else is_truthy(value)
         failed: FailedFilter | None = None
         for each in condition.filters:
@@ -502,11 +496,6 @@ class ViewQuery:
         if isinstance(value, ErrorValue):
             self.failures.add(SUMMARY, column, value.message, "")
         return value
-
-
-def value_of(expression: Expression, row: Row) -> Value:
-    """Return what an expression gives for a file; of a broken one its error."""
-    return evaluate(expression, row)
 
 
 def cells_of(columns: Sequence[Column]) -> Callable[[Row], tuple[Value, ...]]:
