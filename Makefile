@@ -211,14 +211,16 @@ container: $(VENV)/.developing
 systemd: $(VENV)/.developing
 	$(BIN)/python -m pytest tests/service/real_systemd.py $(ARGS)
 
-# The files for GitHub and the compose file: their schemas, and what is known to be unsafe in a workflow.
+# The files for GitHub, the compose files and those for Kubernetes: their schemas, and what is known to be unsafe in a workflow.
 workflows: $(VENV)/workflows/.installed
 	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.github-issue-forms \
 		$(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
-	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.compose-spec packaging/container/compose*.yaml
+	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.compose-spec packaging/container/compose*.yaml \
+		packaging/teams/compose.yaml
+	$(VENV)/workflows/bin/kubernetes-validate --strict packaging/teams/kubernetes/*.yaml
 	$(VENV)/workflows/bin/zizmor --offline --quiet .github
 
 $(VENV)/workflows/.installed: $(VENV)/bin/python requirements/workflows.txt

@@ -54,6 +54,7 @@ def main() -> int:
         "bases": lambda: bases_command.run(path),
         "conflicts": lambda: conflicts_command.run(path),
         "remote": lambda: remote_command.run(path),
+        "teams": lambda: _share_vaults(path),
         "peers": lambda: peers_command.run(options.runs, path),
         "meaning": lambda: _search_by_meaning(path),
         "stdio": lambda: _run(options.starts, options.runs, path),
@@ -75,6 +76,12 @@ def _search_by_meaning(path: Path) -> list[str]:
     return meaning_command.run(path)
 
 
+def _share_vaults(path: Path) -> list[str]:
+    from bench import teams_command  # noqa: PLC0415 - it needs psycopg
+
+    return teams_command.run(path)
+
+
 def _part(options: argparse.Namespace) -> str:
     return next(
         (
@@ -88,6 +95,7 @@ def _part(options: argparse.Namespace) -> str:
                 "bases",
                 "conflicts",
                 "remote",
+                "teams",
                 "peers",
                 "meaning",
             )
@@ -134,6 +142,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--conflicts", action="store_true", help="measure conflict copies among 10,000 notes instead")
     parser.add_argument(
         "--remote", action="store_true", help="measure sign-in: a token beside a key, and the start, instead"
+    )
+    parser.add_argument(
+        "--teams",
+        action="store_true",
+        help="measure several servers with one database: calls, writes, take-over, instead",
     )
     parser.add_argument(
         "--agents", action="store_true", help="count the calls and tokens that requests of people take, instead"

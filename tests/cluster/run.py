@@ -152,7 +152,7 @@ def chaos(clients: int, seconds: float, count: int, seed: int, *, has_network: b
             load.run(lambda _: Door(cluster.address, cluster.port, cluster.key, _CLIENT_SECONDS), failing.run)
             for replica in cluster.replicas:
                 wait_for(replica.is_ready)
-            _tell(load.done, failing.failures, seconds)
+            _tell(load.done, failing.failures)
         for folder in folders:
             (folder / "Probe.md").unlink()
         return load.faults(by_name)
@@ -198,7 +198,8 @@ def backup(*, has_network: bool) -> list[str]:
     return [] if good else [f"after the restore: {changes} / {undone} / {notes}"]
 
 
-def _tell(calls: Sequence[Done], failures: Sequence[Failure], seconds: float) -> None:
+def _tell(calls: Sequence[Done], failures: Sequence[Failure]) -> None:
+    seconds = max(call.ended for call in calls) - min(call.began for call in calls)
     kinds = Counter((call.kind, call.outcome.value) for call in calls)
     for kind in sorted({call.kind for call in calls}):
         counts = ", ".join(f"{kinds[kind, one.value]} {one.value}" for one in Outcome if kinds[kind, one.value])

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from support.failing_servers import Team
 from support.serving import Serving
-from support.teams import Team
 from support.vaults import write_vault
 from vaultwire.cluster.database import Database
 

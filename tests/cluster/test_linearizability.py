@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from support.failing_servers import Team
 from support.linearizability import NEVER, Call, misfit
 from support.mixed_load import FIRST, Load, Outcome
-from support.teams import Team
 from vaultwire.cluster.database import Database
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from support.failing_servers import Team
 from support.mixed_load import Load
 from support.postgres import PostgresServer, running_postgres
-from support.teams import Team
 from vaultwire.cluster.database import Database
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGSTOP")

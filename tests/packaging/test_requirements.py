@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("name", ["run", "remote"])
+@pytest.mark.parametrize("name", ["run", "remote", "postgres"])
 def test_a_list_of_hashes_has_the_pins(name: str) -> None:
     def pins(name: str) -> dict[str, str]:
         found = re.findall(r"^([\w-]+)==([\w.]+)", (ROOT / "requirements" / name).read_text(), re.MULTILINE)

@@ -1,0 +1,193 @@
+"""Measures several servers with one PostgreSQL: a call that is passed on, a write, calls a second, and a take-over.
+
+As a team runs them: HAProxy, PgBouncer, PostgreSQL with a synchronous stand-by, all of them on this computer, so that the
+network costs nothing and the cores are shared. Needs Debian's ``postgresql``, ``pgbouncer`` and ``haproxy``.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.client import compile_sources
+from bench.sample_vault import write_vault
+
+# What starts the programs is that of make cluster.
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+
+from support.cluster import LEASE_SECONDS, Cluster, Replica, missing_programs, wait_for
+from support.serving import Serving
+
+_CALLS = 300
+_TAKEOVERS = 5
+_CLIENTS = 8
+_SECONDS = 8.0
+_MOST_PASSED_ON_MS = 3.0
+_MOST_WRITE_MS = 15.0
+_MOST_TAKEOVER = LEASE_SECONDS + 2.0
+
+
+def run(path: Path) -> list[str]:
+    """Measure, print a table and write the JSON. Return the missed targets."""
+    missing = missing_programs()
+    if missing:
+        return [f"not measured: apt-get install {' '.join(missing)}"]
+    compile_sources()
+    with tempfile.TemporaryDirectory(prefix="vaultwire-bench-") as folder:
+        vaults = [Path(folder) / name for name in ("alone", "shared")]
+        for vault in vaults:
+            vault.mkdir()
+            write_vault(vault)
+            (vault / "Log.md").write_text("line\n")
+        with Cluster(["--vault", str(vaults[1])], has_network=False, durable=True) as cluster:
+            calls = _calls_in_turn(cluster, vaults[0], Path(folder))
+            takeovers = [_take_over(cluster) for _ in range(_TAKEOVERS)]
+            rates = _rates(cluster)
+            write_cost = _write_processor_ms(cluster)
+    passed_on = calls["read, passed on"] - calls["read, at the owner"]
+    write = calls["write, at the owner"] - calls["write, one machine"]
+    for name, took in calls.items():
+        print(f"{name:<24}{took:8.2f} ms")
+    print(f"a call that is passed on costs {passed_on:.2f} ms more, a write on the cluster {write:.2f} ms more")
+    for count, (rate, processor_ms) in rates.items():
+        print(f"{count} servers: {rate:6.0f} reads a second, {processor_ms:.2f} ms of processor time each")
+    print(f"a write at the owner: {write_cost:.2f} ms of processor time")
+    print(f"take-over after kill -9: {', '.join(f'{took:.1f}' for took in takeovers)} s (lease {LEASE_SECONDS} s)")
+    path.parent.mkdir(exist_ok=True)
+    figures: dict[str, object] = {
+        "milliseconds": calls,
+        "take-over seconds": takeovers,
+        "servers: reads a second, processor ms": rates,
+    }
+    figures["processor ms of a write"] = write_cost
+    path.write_text(json.dumps({"calls": _CALLS, **figures}, indent=2) + "\n")
+    targets = [
+        ("a call that is passed on, more than at the owner", passed_on, _MOST_PASSED_ON_MS, "ms"),
+        ("a write, more than on one machine", write, _MOST_WRITE_MS, "ms"),
+        ("the longest take-over", max(takeovers), _MOST_TAKEOVER, "s"),
+    ]
+    return [f"{what}: {took:.2f} {unit}, target {most}" for what, took, most, unit in targets if took > most]
+
+
+class _Caller:
+    """Calls tools of one server on a connection that is kept."""
+
+    def __init__(self, address: str, port: int, key: str = "") -> None:
+        self._connection = http.client.HTTPConnection(address, port, timeout=30)
+        self._headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
+
+    def call(self, tool: str, arguments: dict[str, object]) -> bool:
+        """Return whether it was done."""
+        body = json.dumps({"arguments": arguments}).encode()
+        try:
+            self._connection.request("POST", f"/bridge/v1/tools/{tool}/call", body, self._headers)
+            answer = self._connection.getresponse()
+            data = answer.read()
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+            return False
+        return answer.status == http.client.OK and bool(json.loads(data)["success"])
+
+    def read(self) -> bool:
+        return self.call("read_notes", {"paths": ["Log"]})
+
+    def write(self) -> bool:
+        return self.call("edit_note", {"path": "Log", "edits": [{"action": "append", "body": True, "content": "line"}]})
+
+
+def _at(replica: Replica, key: str) -> _Caller:
+    return _Caller(replica.machine.address, replica.machine.port, key)
+
+
+def _calls_in_turn(cluster: Cluster, alone: Path, root: Path) -> dict[str, float]:
+    """Return medians in milliseconds. In turn, so that a disturbance of the machine affects all alike."""
+    owner = next(replica for replica in cluster.replicas if replica.owns())
+    other = next(replica for replica in cluster.replicas if replica is not owner)
+    folders = {"VAULTWIRE_STATE": str(root / "state"), "VAULTWIRE_CACHE": str(root / "cache")}
+    with Serving(alone, **folders) as single:
+        one, here, there = (
+            _Caller("127.0.0.1", single.port),
+            _at(owner, cluster.key),
+            _at(other, cluster.key),
+        )
+        measured: dict[str, Callable[[], bool]] = {
+            "read, one machine": one.read,
+            "read, at the owner": here.read,
+            "read, passed on": there.read,
+            "write, one machine": one.write,
+            "write, at the owner": here.write,
+            "write, passed on": there.write,
+        }
+        times: dict[str, list[float]] = {name: [] for name in measured}
+        for number in range(_CALLS + 1):
+            for name, call in measured.items():
+                began = time.perf_counter()
+                if not call():
+                    raise RuntimeError(f"{name} was refused")
+                if number:  # the first one loads code
+                    times[name].append((time.perf_counter() - began) * 1000)
+    return {name: statistics.median(took) for name, took in times.items()}
+
+
+def _take_over(cluster: Cluster) -> float:
+    """Kill the owner; return after how many seconds a write through the balancer is done."""
+    owner = next(replica for replica in cluster.replicas if replica.owns())
+    began = time.monotonic()
+    owner.end(signal.SIGKILL)
+    caller = _Caller(cluster.address, cluster.port, cluster.key)
+    while not caller.write():
+        time.sleep(0.02)
+    took = time.monotonic() - began
+    owner.start()
+    wait_for(owner.is_ready)
+    return took
+
+
+def _rates(cluster: Cluster) -> dict[int, tuple[float, float]]:
+    """Return reads a second through the balancer and processor milliseconds of each, by the number of servers."""
+    rates: dict[int, tuple[float, float]] = {}
+    running = [*cluster.replicas]
+    while True:
+        rates[len(running)] = _rate(cluster, running)
+        leaving = next((replica for replica in running if not replica.owns()), None)
+        if leaving is None:
+            return dict(sorted(rates.items()))
+        leaving.end(signal.SIGTERM)
+        running.remove(leaving)
+        time.sleep(3)  # for the balancer to notice
+
+
+def _write_processor_ms(cluster: Cluster) -> float:
+    """Return the processor milliseconds of one write at the owner, without those of the database."""
+    owner = next(replica for replica in cluster.replicas if replica.process is not None)
+    caller = _at(owner, cluster.key)
+    before = owner.processor_seconds()
+    done = sum(caller.write() for _ in range(_CALLS))
+    return (owner.processor_seconds() - before) * 1000 / max(done, 1)
+
+
+def _rate(cluster: Cluster, running: list[Replica]) -> tuple[float, float]:
+    counts = [0] * _CLIENTS
+    before = sum(replica.processor_seconds() for replica in running)
+    end = time.monotonic() + _SECONDS
+
+    def work(number: int) -> None:
+        caller = _Caller(cluster.address, cluster.port, cluster.key)
+        while time.monotonic() < end:
+            counts[number] += caller.read()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(_CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    processor = sum(replica.processor_seconds() for replica in running) - before
+    return sum(counts) / _SECONDS, processor * 1000 / max(sum(counts), 1)
