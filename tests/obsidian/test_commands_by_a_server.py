@@ -172,7 +172,7 @@ def test_a_server_that_ends_before_it_answers_is_told_and_the_command_is_not_run
             announcement.end()
             ending.join()
     assert (code, out) == (2, "")
-    assert "ended before it answered" in err
+    assert "gave no answer" in err
     assert (vault / "Plan.md").read_text() == "# First\n## Second\n"
 
 

@@ -207,13 +207,13 @@ def _answer_of_server(line: Line, config: Config) -> dict[str, Any] | None:
         except OSError:
             answer = b""
     status, _, rest = answer.partition(b"\r\n")
-    if b" 200 " not in status and status:
-        return None  # nothing was done
+    if b" 4" in status[:10] or b" 503" in status:
+        return None  # it was refused, or the server is full: nothing was done
     try:
         data: dict[str, Any] = json.loads(rest.partition(b"\r\n\r\n")[2])
     except ValueError:
         raise ConfigError(
-            f"the server at {running.url} ended before it answered. vaultwire changes lists what was changed"
+            f"the server at {running.url} gave no answer. vaultwire changes lists what was changed"
         ) from None
     return data
 

@@ -6,14 +6,15 @@ file changes. Notes that this run may not see are in no answer: the index does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
 from vaultwire.bases.base_blocks import query_blocks
 from vaultwire.bases.values import TooMuchMemoryError
 from vaultwire.dataview.evaluation import check_calls
-from vaultwire.dataview.fields import NO_FIELDS, NoteFields, note_fields
+from vaultwire.dataview.fields import NO_FIELDS, NoteFields, inline_queries, note_fields
 from vaultwire.dataview.functions import FUNCTION_NAMES, Shared
 from vaultwire.dataview.pages import Page
 from vaultwire.dataview.pages import Vault as PageVault
@@ -35,6 +36,7 @@ from vaultwire.dataview.tree import (
     expressions_of,
 )
 from vaultwire.dataview.tree import Index as IndexNode
+from vaultwire.dataview.values import DEFAULT_TEXTS, TextSettings
 from vaultwire.vault.base_queries.bases import in_zone
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.caller import RememberedFacts
@@ -45,7 +47,7 @@ from vaultwire.vault.errors import INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.rows import Below, NameEndsWith, RowFile, Rows, Tagged
 from vaultwire.vault.links.note_lookup import locate
-from vaultwire.vault.settings.obsidian_settings import CachedSettings
+from vaultwire.vault.settings.obsidian_settings import CachedSettings, Settings
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 
 # What the facts of one note take beside its texts.
@@ -125,6 +127,22 @@ class DataviewQueries:
         blocks = query_blocks(plain_text(self._files.read(path).data), "dataview")
         return path, [QueryBlock(number, block.line, block.text) for number, block in enumerate(blocks, 1)]
 
+    def inline(self, text: str, this: str, progress: Progress = NO_PROGRESS) -> Iterator[tuple[int, str, Result]]:
+        """Yield the inline queries of a note's text: line (from 1), expression and result, a list with one row and column.
+
+        ``this``: the path of the note. Raises VaultError as ``query`` only for the note itself: a query that cannot be read
+        gives a result with a problem and no row.
+        """
+        source = this.replace("\\", r"\\").replace('"', r"\"")
+        for line, expression in inline_queries(text, self._settings.get().dataview_inline or "="):
+            try:
+                result = self.query(f'LIST WITHOUT ID {expression}\nFROM "{source}"', this, progress)
+            except VaultError as error:
+                if error.details.get("argument") != "query":
+                    raise
+                result = Result("list", [], [], [re.sub(r" Line \d+, column \d+:", "", error.message)])
+            yield line, expression, result
+
     def query(self, text: str, this: str = "", progress: Progress = NO_PROGRESS) -> Result:
         """Return what a query gives. ``this``: the note that it stands in, as people name notes; "" for none.
 
@@ -146,7 +164,7 @@ class DataviewQueries:
         now = in_zone(self._now())
         zone = now.tzinfo
         assert zone is not None, "in_zone gives one"
-        vault = PageVault(host, zone)
+        vault = PageVault(host, zone, _texts(self._settings.get()))
         shared = Shared(vault, now, Page(vault, around) if around else None)
         notes = _Sources(rows, host, around, progress).notes(query.source)
         host.list_files(notes)
@@ -157,6 +175,19 @@ class DataviewQueries:
             raise VaultError(TOO_LARGE, f"{error}. {hint}", argument="query") from None
         finally:
             host.release()
+
+
+def _texts(settings: Settings) -> TextSettings:
+    own = {
+        "day": settings.dataview_date,
+        "moment": settings.dataview_time,
+        "file_column": settings.dataview_file,
+        "group_column": settings.dataview_group,
+    }
+    texts = DEFAULT_TEXTS._replace(**{name: text for name, text in own.items() if text})
+    nothing = settings.dataview_nothing
+    # It is written as Markdown: the plugin's default is "\\-".
+    return texts if nothing is None else texts._replace(nothing=re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", nothing))
 
 
 class _Sources:
