@@ -37,6 +37,7 @@ class Model:
     def __init__(self) -> None:
         self.scripts: dict[str, list[list[dict[str, Any]]]] = {}
         self.requests: list[dict[str, Any]] = []
+        self.without_tools: list[dict[str, Any]] = []
         self._heard = threading.Condition()
         model = self
 
@@ -63,7 +64,9 @@ class Model:
 
     def _answer(self, body: dict[str, Any]) -> list[dict[str, Any]]:
         said: list[dict[str, Any]] = [{"type": "text", "text": "Well."}]
-        if body.get("tools"):
+        if not body.get("tools"):
+            self.without_tools.append(body)
+        else:
             with self._heard:
                 self.requests.append(body)
                 self._heard.notify_all()
@@ -410,9 +413,10 @@ def test_its_sessions_begin_with_memory_and_end_with_an_offer(tmp_path: Path) ->
     install = [sys.executable, "-m", "vaultwire", "install", "claude-code", "--hooks", "--vault", str(vault)]
     subprocess.run(install, env=environment, cwd=vault, stdout=subprocess.DEVNULL, check=True)
     (program,) = MODULES.glob("@anthropic-ai/claude-code-*/claude*")
-    try:
+
+    def ask(*words: str) -> None:
         ended = subprocess.run(
-            [str(program), "-p", "From now on, run the linter first."],
+            [str(program), "-p", *words],
             env=environment,
             cwd=folder,
             stdin=subprocess.DEVNULL,
@@ -422,10 +426,23 @@ def test_its_sessions_begin_with_memory_and_end_with_an_offer(tmp_path: Path) ->
             check=False,
         )
         assert ended.returncode == 0, ended.stdout + ended.stderr
+
+    try:
+        ask("From now on, run the linter first.")
         first, last = (json.dumps(model.requests[at], ensure_ascii=False) for at in (0, -1))
         assert "- shop (2026-01-02): The database is at port 5433." in first
         assert "Call remember for what should last" not in first
         assert "Call remember for what should last" in last
         assert len(model.requests) == 2  # offered once, and then the turn ends
+
+        ask("--continue", "/compact")
+        asked = [json.dumps(request["messages"][-1]) for request in (*model.requests[2:], *model.without_tools)]
+        kept = json.dumps("in the summary:\n- From now on, run the linter first.")[1:-1]
+        assert any(kept in text for text in asked)
+
+        ask("--continue", "And now?")
+        assert "The database is at port 5433." in json.dumps(model.requests[-1])
+        told = json.dumps(model.requests[-1])
+        assert "Said before the conversation was compacted, and not in memory yet" in told
     finally:
         model.close()

@@ -113,6 +113,21 @@ def test_text_that_looks_like_markup_stays_text_and_the_policy_is_never_broken(
     assert tab.evaluate(VIOLATIONS) == []
 
 
+def test_the_filter_for_folders_leaves_what_was_remembered(tab: Tab, server: Serving, vault: Path) -> None:
+    fact = {"text": "Ana takes her tea without milk.", "subject": "Ana"}
+    assert server.call("remember", fact).json["success"]
+    open_desk(tab, vault)
+    listed = "[...document.querySelectorAll('#list, main')].map((each) => each.innerText).join(' ')"
+    tab.wait_for(f"{listed}.includes('Plan') && {listed}.includes('Ana')")
+    tab.evaluate("""(() => {
+  const field = document.querySelector("form.filters label.folder input");
+  field.value = "Memory";
+  field.dispatchEvent(new Event("input", {bubbles: true}));
+})()""")
+    tab.wait_for("document.querySelector('form.filters .found').innerText === '1 change found'")
+    tab.wait_for(f"!{listed}.includes('Plan') && {listed}.includes('Ana')")
+
+
 def test_names_show_what_is_hidden_in_them_and_who_is_the_person(tab: Tab, server: Serving, vault: Path) -> None:
     open_desk(tab, vault)
     words = "import('/desk/assets/words.js').then((words) => [%s])"

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import random
+from contextlib import closing
 from datetime import date
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 from support.calls import call, refusal
 from support.vaults import open_vault, snapshot, write_vault
+from vaultwire.app import make_handlers
+from vaultwire.config import make_config
 from vaultwire.memory.entries import read_subject, to_line
+from vaultwire.protocol.dialects import FOR_PROGRAMS
+from vaultwire.protocol.events import Peer, Request
+from vaultwire.protocol.revisions import LATEST_HANDSHAKE
+from vaultwire.server.workers import Job
 from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, INVALID_ARGUMENTS, POLICY_DENIED
-from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.value_types import NoProgress, VaultPath
 from vaultwire.vault.vault import Vault
 
 TODAY = date(2026, 5, 4)
@@ -178,6 +186,57 @@ def test_what_a_policy_hides_is_nowhere(root: Path) -> None:
         POLICY_DENIED,
         "PERMISSION_DENIED",
     )
+
+
+class _NoPerson(NoProgress):
+    """A client that asks its person nothing."""
+
+    capabilities: ClassVar[dict[str, Any]] = {}
+    agreed: set[str] | None = None
+    asks_person = False
+
+
+def test_what_waits_for_the_person_is_not_in_memory_yet(root: Path, tmp_path: Path) -> None:
+    write_vault(root, "=== Memory/Garden.md\n- 2026-01-01 The fence is made of oak. ^m1\n")
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[[review]]\nmode = "hold"\n')
+
+    with closing(make_handlers(make_config(str(root), policy=str(policy)))) as handlers:
+
+        def ask(client: str, tool: str, **arguments: str) -> dict[str, Any]:
+            peer = Peer()
+            peer.name = client
+            params = {"name": tool, "arguments": arguments}
+            job = handlers.handle(Request(0, "tools/call", params, LATEST_HANDSHAKE, peer), FOR_PROGRAMS)
+            assert isinstance(job, Job)
+            answer: Any = job.run(_NoPerson())
+            assert answer.failed is None, answer.value
+            return dict(answer.value["structuredContent"])
+
+        def recalled() -> list[str]:
+            return sorted(each["text"] for each in ask("another", "recall", query="the fence and the slugs")["entries"])
+
+        holding = handlers.vaults.get("").holding
+        before = snapshot(root)
+        ask("claude", "remember", text="Slugs stay away from copper.", subject="Garden")
+        assert recalled() == ["The fence is made of oak."]
+        (first,) = holding.waiting()
+        holding.refuse(first.id)
+        assert (recalled(), snapshot(root)) == (["The fence is made of oak."], before)
+
+        ask("claude", "remember", text="Slugs stay away from copper.", subject="Garden")
+        holding.accept(holding.waiting()[0].id)
+        assert recalled() == ["Slugs stay away from copper.", "The fence is made of oak."]
+
+        ask("claude", "forget", name="Garden#^m1")
+        assert "The fence is made of oak." in recalled()
+        holding.accept(holding.waiting()[0].id)
+        assert recalled() == ["Slugs stay away from copper."]
+
+        ask("claude", "forget", name="Garden")
+        assert recalled() == ["Slugs stay away from copper."]
+        holding.accept(holding.waiting()[0].id)
+        assert recalled() == []
 
 
 def test_hostile_notes_break_nothing(root: Path, vault: Vault) -> None:

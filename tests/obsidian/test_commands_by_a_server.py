@@ -153,15 +153,20 @@ def test_only_a_fresh_code_of_this_server_lets_a_command_in(vault: Path) -> None
             assert ask(new_code(folder, own), body=wrong) == 409
 
 
-def test_a_server_that_ends_before_it_answers_is_told_and_the_command_is_not_run_twice(vault: Path) -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n[]", b'HTTP/1.1 500 No\r\n\r\n{"error": "INTERNAL"}'],
+)
+def test_a_server_without_an_answer_is_told_and_the_command_is_not_run_twice(vault: Path, answer: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
-        def answer_nothing() -> None:
+        def fail() -> None:
             connection, _ = listener.accept()
             with connection:
                 connection.recv(1 << 16)
+                connection.sendall(answer)
 
-        ending = threading.Thread(target=answer_nothing)
+        ending = threading.Thread(target=fail)
         ending.start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         announcement = Announcement(desk_folder(os.environ["VAULTWIRE_STATE"]), Running("0" * 16, url, (str(vault),)))

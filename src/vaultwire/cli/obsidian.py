@@ -210,11 +210,11 @@ def _answer_of_server(line: Line, config: Config) -> dict[str, Any] | None:
     if b" 4" in status[:10] or b" 503" in status:
         return None  # it was refused, or the server is full: nothing was done
     try:
-        data: dict[str, Any] = json.loads(rest.partition(b"\r\n\r\n")[2])
+        data: Any = json.loads(rest.partition(b"\r\n\r\n")[2])
     except ValueError:
-        raise ConfigError(
-            f"the server at {running.url} gave no answer. vaultwire changes lists what was changed"
-        ) from None
+        data = None
+    if not isinstance(data, dict) or not isinstance(data.get("output", data.get("failure")), str):
+        raise ConfigError(f"the server at {running.url} gave no answer. vaultwire changes lists what was changed")
     return data
 
 
