@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from vaultwire.app.serving import Methods, Narrow
-    from vaultwire.desk.access import Announcement
+    from vaultwire.desk.running import Announcement
     from vaultwire.transports import App, Message, Receive, Scope, Send
     from vaultwire.vault.changes.record_store import RecordStore
 
