@@ -24,11 +24,15 @@ from vaultwire.vault.value_types import NO_PROGRESS, Stages, VaultPath
 Stores: TypeAlias = Callable[[], RecordStore]
 
 AUTHOR = Author("some\0one\x1a0\x1a", "edit_note", "5e55")
-STEPS: tuple[Step, ...] = (
-    Write(VaultPath("Plan.md"), b"old\n" * 9, b"new\n" * 9),
-    Write(VaultPath("New.md"), None, b"\xff\x00"),
-    Move(VaultPath("\u00c4.md"), VaultPath("100% ?.md")),
-)
+
+
+def steps() -> tuple[Step, ...]:
+    """Return the same steps every time, anew: once in a store, a step reads its bytes from there."""
+    return (
+        Write(VaultPath("Plan.md"), b"old\n" * 9, b"new\n" * 9),
+        Write(VaultPath("New.md"), None, b"\xff\x00"),
+        Move(VaultPath("\u00c4.md"), VaultPath("100% ?.md")),
+    )
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -43,21 +47,21 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Stores:
     # Nothing of another vault in the same tables is ever seen.
     store = PostgresRecords(database, others)
     add(Journal(store))
-    ProposalStore(store).add("write", AUTHOR, STEPS)
+    ProposalStore(store).add("write", AUTHOR, steps())
     DecisionLog(store).add(Decision("kept", change=77))
     return lambda: PostgresRecords(database, notes)
 
 
-def intent(number: int, *steps: Step, size: int = 0) -> Intent:
-    chosen = steps or (Write(VaultPath("A.md"), b"before\n", Random(number).randbytes(size)),)
+def intent(number: int, *of_change: Step, size: int = 0) -> Intent:
+    chosen = of_change or (Write(VaultPath("A.md"), b"before\n", Random(number).randbytes(size)),)
     priors = tuple(PriorState(step.source if isinstance(step, Move) else step.path) for step in chosen)
     return Intent(number, "token", time.time_ns(), AUTHOR, (), chosen, priors, ("folder",), ())
 
 
-def add(journal: Journal, *steps: Step, size: int = 0) -> int:
+def add(journal: Journal, *chosen: Step, size: int = 0) -> int:
     assert journal.catch_up() is None
     number = journal.next_id()
-    journal.begin(intent(number, *steps, size=size), Stages(NO_PROGRESS))
+    journal.begin(intent(number, *chosen, size=size), Stages(NO_PROGRESS))
     journal.mark_ready(number)
     journal.end(number, Ending(is_undone=False))
     return number
@@ -72,13 +76,13 @@ def test_nothing_is_on_record_at_first(stores: Stores) -> None:
 
 
 def test_another_process_finds_a_change_with_every_byte(stores: Stores) -> None:
-    number = add(Journal(stores()), *STEPS)
+    number = add(Journal(stores()), *steps())
     journal = Journal(stores())
     (change,) = journal.changes()
     assert (change.id, change.author) == (number, AUTHOR)
     detailed = journal.load(number)
     assert detailed is not None
-    assert detailed.steps == STEPS
+    assert detailed.steps == steps()
     assert [step.after for step in detailed.steps if isinstance(step, Write)] == [b"new\n" * 9, b"\xff\x00"]
     assert detailed.new_folders == ("folder",)
 
@@ -138,9 +142,9 @@ def test_old_changes_go_but_not_the_last_one(stores: Stores) -> None:
 
 def test_a_number_is_never_given_twice(stores: Stores) -> None:
     proposals = ProposalStore(stores(), Retention(days=-1))
-    first = proposals.add("write", AUTHOR, STEPS)
+    first = proposals.add("write", AUTHOR, steps())
     assert proposals.decide(first.id, "refused")
-    second = proposals.add("write", AUTHOR, STEPS)  # removes the first
+    second = proposals.add("write", AUTHOR, steps())  # removes the first
     assert [proposal.id for proposal in proposals.all()] == [second.id]
     assert proposals.decide(second.id, "refused")
     store = stores()
@@ -150,19 +154,19 @@ def test_a_number_is_never_given_twice(stores: Stores) -> None:
     with store.writing() as transaction:
         store.use_up(transaction, "proposals", 40)
         store.use_up(transaction, "proposals", 7)
-    assert ProposalStore(stores()).add("write", AUTHOR, STEPS).id == 41
+    assert ProposalStore(stores()).add("write", AUTHOR, steps()).id == 41
 
 
 def test_a_proposal_is_decided_once(stores: Stores) -> None:
     one, other = ProposalStore(stores()), ProposalStore(stores())
-    number = one.add("write", AUTHOR, STEPS, label="a label", undoes=(3,)).id
+    number = one.add("write", AUTHOR, steps(), label="a label", undoes=(3,)).id
     before = one.stamp()
     assert other.decide(number, "refused", reason="not now")
     assert not one.decide(number, "accepted", change=3)
     assert one.stamp() != before
     proposal = one.get(number)
     assert proposal is not None
-    assert proposal.steps == STEPS
+    assert proposal.steps == steps()
     assert proposal.author == AUTHOR
     assert (proposal.state, proposal.reason, proposal.undoes) == ("refused", "not now", (3,))
 
@@ -170,9 +174,9 @@ def test_a_proposal_is_decided_once(stores: Stores) -> None:
 def test_no_more_may_wait_than_there_is_room_for(stores: Stores) -> None:
     proposals = ProposalStore(stores(), of_client=Room(2, 1_000_000))
     for _ in range(2):
-        proposals.add("write", AUTHOR, STEPS)
+        proposals.add("write", AUTHOR, steps())
     with pytest.raises(VaultError, match=r"2 changes of yours wait already, with 0\.0 MB") as caught:
-        proposals.add("write", AUTHOR, STEPS)
+        proposals.add("write", AUTHOR, steps())
     assert caught.value.code == TOO_MANY_WAITING
     assert [proposal.id for proposal in proposals.waiting()] == [1, 2]
 
@@ -180,7 +184,7 @@ def test_no_more_may_wait_than_there_is_room_for(stores: Stores) -> None:
 def test_a_proposal_that_became_a_change_does_not_wait(stores: Stores) -> None:
     store = stores()
     proposals, journal = ProposalStore(store), Journal(store)
-    number = proposals.add("write", AUTHOR, STEPS).id
+    number = proposals.add("write", AUTHOR, steps()).id
     journal.add_made(intent(journal.next_id())._replace(proposal=number), Stages(NO_PROGRESS))
     assert journal.is_made_of(number)
     assert ProposalStore(stores()).waiting() == []
