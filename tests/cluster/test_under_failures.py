@@ -1,4 +1,4 @@
-"""Several clients write through several servers while owners are killed and paused and the database is restarted.
+"""Several clients write to two vaults through several servers while owners are killed and paused and the database is restarted.
 
 Each line that a server has acknowledged is there, once, whole and in its place; one that was refused or cut off, once or never.
 """
@@ -10,7 +10,7 @@ import random
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -23,29 +23,36 @@ from vaultwire.cluster.database import Database
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGSTOP")
 CLIENTS, SERVERS = 4, 3
+VAULTS = ("Home", "Work")
 
 
 class Team:
-    """The servers of one vault, as many as at first."""
+    """The servers of two vaults, as many as at first."""
 
-    def __init__(self, vault: Path, address: str, running: ExitStack) -> None:
-        self._vault, self._address, self._running = vault, address, running
+    def __init__(self, vaults: Sequence[Path], address: str, running: ExitStack) -> None:
+        self._vaults, self._address, self._running = vaults, address, running
         self._count = 0
         self.servers: list[Serving] = []
 
     def start(self) -> None:
-        home = self._vault.parent / f"machine{self._count}"
+        home = self._vaults[0].parent / f"machine{self._count}"
         self._count += 1
         folders = {"VAULTWIRE_STATE": str(home / "state"), "VAULTWIRE_CACHE": str(home / "cache")}
-        server = Serving(self._vault, "--database", self._address, "--lease-seconds", "3", **folders)
+        options = ("--vault", str(self._vaults[1]), "--database", self._address, "--lease-seconds", "3")
+        server = Serving(self._vaults[0], *options, **folders)
         self.servers = [*self.servers, self._running.enter_context(server)]
 
     def owner(self) -> Serving:
-        """Return the server that owns the vault, as soon as there is one."""
+        """Return a server that owns vaults, as soon as all vaults have owners."""
         while True:
-            for server in self.servers:
-                if server.request("GET", "/health").json["role"] == "owner":
-                    return server
+            owned = [server.request("GET", "/health").json["vaults"] for server in self.servers]
+            if sum(owned) == len(self._vaults):
+                return max(zip(owned, self.servers, strict=True), key=lambda pair: pair[0])[1]
+
+    def spread(self) -> None:
+        """Wait until the vaults have different owners."""
+        while sorted(server.request("GET", "/health").json["vaults"] for server in self.servers)[-2:] != [1, 1]:
+            pass
 
     def kill(self) -> None:
         owner = self.owner()
@@ -81,6 +88,7 @@ class Client(threading.Thread):
         self.tried = 0
         self.is_over = threading.Event()
         self._team = team
+        self.vault = VAULTS[number % len(VAULTS)]
         self._random = random.Random(number)
 
     def run(self) -> None:
@@ -88,6 +96,7 @@ class Client(threading.Thread):
             self.tried += 1
             server = self._random.choice(self._team.servers)
             arguments = {"path": self.path, "content": f"line {self.tried} of this client", "mode": "append"}
+            arguments["vault"] = self.vault
             try:
                 reply = server.call("write_note", arguments)
             except (OSError, http.client.HTTPException):  # killed
@@ -106,16 +115,16 @@ def restart(database: PostgresServer) -> Callable[[], None]:
 
 def test_no_acknowledged_line_is_lost_doubled_or_torn(tmp_path: Path) -> None:
     notes = "".join(f"=== Note{number}.md\nline 0 of this client\n" for number in range(CLIENTS))
-    vault = write_vault(tmp_path / "Notes", notes)
+    vaults = [write_vault(tmp_path / name, notes) for name in VAULTS]
     with running_postgres() as database, ExitStack() as running:
         address = database.new_database()
         made = Database(address)
         made.upgrade()
         made.close()
-        team = Team(vault, address, running)
+        team = Team(vaults, address, running)
         for _ in range(SERVERS):
             team.start()
-        team.owner()
+        team.spread()
         clients = [Client(number, team) for number in range(CLIENTS)]
         for client in clients:
             client.start()
@@ -132,9 +141,10 @@ def test_no_acknowledged_line_is_lost_doubled_or_torn(tmp_path: Path) -> None:
                 client.join()
         team.owner()
         for client in clients:
-            lines = (vault / client.path).read_text().splitlines()
+            lines = (tmp_path / client.vault / client.path).read_text().splitlines()
             numbers = [int(line.split()[1]) for line in lines]
             assert lines == [f"line {number} of this client" for number in numbers]  # none is torn
             assert numbers == sorted(set(numbers))  # none is doubled or at another place
             assert set(client.acknowledged) <= set(numbers) <= set(range(client.tried + 1))
-        assert [name for name in vault.iterdir() if name.name.startswith(".")] == []  # nothing was left half-done
+        for vault in vaults:
+            assert [name for name in vault.iterdir() if name.name.startswith(".")] == []  # nothing was left half-done

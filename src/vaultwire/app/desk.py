@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vaultwire.review.glance.glance import Records
+    from vaultwire.vault.changes.record_store import RecordStore
 
 
 def make_desk(config: Config, get_vault: Callable[[str], Vault]) -> DeskEndpoint:
@@ -30,8 +31,10 @@ def make_desk(config: Config, get_vault: Callable[[str], Vault]) -> DeskEndpoint
     return DeskEndpoint(desk_vaults(config, get_vault), Access(config.state))
 
 
-def desk_vaults(config: Config, get_vault: Callable[[str], Vault]) -> DeskVaults:
-    """Return the vaults as the person reviews them; ``get_vault`` as for ``make_desk``.
+def desk_vaults(
+    config: Config, get_vault: Callable[[str], Vault], records_of: Callable[[str], RecordStore] | None = None
+) -> DeskVaults:
+    """Return the vaults as the person reviews them; ``get_vault`` as for ``make_desk``, ``records_of`` as for ``open_vault``.
 
     The person sees all notes. If the policy hides some, the desk has engines of its own, without the rules for paths.
     """
@@ -41,7 +44,7 @@ def desk_vaults(config: Config, get_vault: Callable[[str], Vault]) -> DeskVaults
         whole = loaded._replace(paths=None)
 
         def get(name: str) -> Vault:
-            return open_vault(config.for_vault(name), (), whole)
+            return open_vault(config.for_vault(name), (), whole, records_of)
 
     openers = {name or os.path.basename(folder) or folder: partial(get, name) for name, folder in config.vaults.items()}
     read_only = make_policy(config, loaded).read_only

@@ -124,7 +124,8 @@ def open_vault(
 ) -> Vault:
     """Return the engine over the default vault; ``others`` are the names of the other vaults of this run.
 
-    ``records_of`` returns what keeps the records of a vault that several servers share, by its name.
+    ``records_of`` returns what keeps the records of a vault that several servers share, by its name; it raises what this raises
+    if this server does not own the vault.
     """
     from datetime import datetime  # noqa: PLC0415 - after the first answer
 
@@ -133,14 +134,14 @@ def open_vault(
     from vaultwire.vault.editing.workbench import Workbench  # noqa: PLC0415
     from vaultwire.vault.vault import Vault  # noqa: PLC0415
 
+    store = None if records_of is None else records_of(shared_name(config))  # first: it says whether this server may
     keep_private(config.state)
     files = open_files(config, loaded)
     index = open_index(files, config.cache)
     recovers = not make_policy(config, loaded).read_only
     changes = Changes(files, index, config.state, recovers=recovers)
-    if records_of is not None:
+    if store is not None:
         changes.recover()  # what a server without the database has left open on this computer
-        store = records_of(shared_name(config))
         changes = Changes(files, index, config.state, recovers=recovers, store=store)
     bench = Workbench(
         files,

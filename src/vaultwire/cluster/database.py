@@ -100,6 +100,28 @@ CREATE INDEX sizes_of_proposals ON vaultwire.all_proposals (vault) INCLUDE (size
 """,
         1,
     ),
+    (
+        """
+CREATE TABLE vaultwire.members (
+    name text PRIMARY KEY,
+    address text NOT NULL,
+    serves text NOT NULL,
+    wants integer NOT NULL DEFAULT 0,
+    since timestamptz NOT NULL DEFAULT clock_timestamp(),
+    until timestamptz NOT NULL
+);
+CREATE TABLE vaultwire.sessions (
+    hash bytea PRIMARY KEY,
+    principal text NOT NULL,
+    opening text NOT NULL,
+    level text NOT NULL DEFAULT '',
+    watched text NOT NULL DEFAULT '[]',
+    used timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX sessions_by_use ON vaultwire.sessions (used);
+""",
+        1,
+    ),
 )
 NEWEST = len(_MIGRATIONS)
 """The number of the schema that this version of the program makes."""
@@ -231,7 +253,7 @@ class Database:
                     f"{self.place} has schema {applied}, this version of vaultwire needs {NEWEST}: "
                     "vaultwire database upgrade URL adds what is missing, also while servers run"
                 )
-            tables = ["vaults", *_RECORDS]
+            tables = ["vaults", "members", "sessions", *_RECORDS]
             rights = " AND ".join(
                 f"has_table_privilege('vaultwire.{table}', '{right}')"
                 for table in tables
