@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ import pytest
 from support.command_line import run_command
 from support.postgres import PostgresServer, running_postgres
 from support.serving import Serving
-from support.teams import OWNER, STAND_BY, Client, Start, role, text_of, wait_for, write
+from support.teams import OWNER, STAND_BY, Client, Start, issue, role, text_of, wait_for, write
 from support.vaults import write_vault
 from vaultwire.cluster.database import Database
 
@@ -199,23 +198,41 @@ def test_an_owner_that_cannot_be_reached_is_told(start: Start) -> None:
     assert "cannot be reached. Nothing was done" in refused.json["message"]
 
 
-def test_keys_are_checked_by_every_server(start: Start, tmp_path: Path) -> None:
-    state = tmp_path / "machine1" / "state"
-    key = run_command("keys", "issue", "anna", VAULTWIRE_STATE=str(state)).stdout.split()[-1]
-    shutil.copytree(state, tmp_path / "machine2" / "state")
+def statuses(key: str, *servers: Serving) -> list[int]:
+    return [server.call("list_changes", {}, x_api_key=key).status for server in servers]
+
+
+def test_a_key_opens_every_server_until_it_is_revoked(start: Start, url: str, tmp_path: Path) -> None:
+    anna = issue("anna", url)
     owner, other = owner_and_other(start, "--require-key")
     assert write(other, "A").status == 401
-    assert other.call("list_changes", {}, x_api_key=key).status == 200
-    (tmp_path / "machine1" / "state" / "keys" / "key-anna.json").unlink()
-    assert other.call("list_changes", {}, x_api_key=key).status == 401  # the owner's word counts, too
-    assert owner.call("list_changes", {}, x_api_key=key).status == 401
+    assert statuses(anna, owner, other) == [200, 200]
+    ben = run_command("keys", "issue", "ben", VAULTWIRE_DATABASE=url).stdout.split()[-1]
+    wait_for(lambda: statuses(ben, owner, other) == [200, 200])
+    listed = run_command("keys", "list", "--database", url).stdout
+    assert [line.split()[0] for line in listed.splitlines()] == ["anna", "ben"]
+    refused = run_command("keys", "issue", "anna", "--database", url)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "there is a key named anna already" in refused.stderr
+    assert run_command("keys", "revoke", "anna", "--database", url).returncode == 0
+    assert run_command("keys", "revoke", "anna", "--database", url).returncode == 1
+    wait_for(lambda: statuses(anna, owner, other) == [401, 401])
+    assert statuses(ben, owner, other) == [200, 200]
+    assert not [*tmp_path.rglob("key-*.json")]
 
 
-def test_nobody_comes_from_outside_to_an_owner_that_asks_for_no_key(start: Start, tmp_path: Path) -> None:
+def test_a_key_of_one_computer_is_none_of_several_servers(start: Start, url: str, tmp_path: Path) -> None:
+    state = str(tmp_path / "machine1" / "state")
+    key = run_command("keys", "issue", "anna", VAULTWIRE_STATE=state).stdout.split()[-1]
+    issue("ben", url)
+    server = start("--require-key")
+    assert server.call("list_changes", {}, x_api_key=key).status == 401
+
+
+def test_nobody_comes_from_outside_to_an_owner_that_asks_for_no_key(start: Start, url: str) -> None:
     owner = start()
     wait_for(lambda: role(owner) == OWNER)
-    state = str(tmp_path / "machine2" / "state")
-    key = run_command("keys", "issue", "anna", VAULTWIRE_STATE=state).stdout.split()[-1]
+    key = issue("anna", url)
     open_to_all = start("--host", "0.0.0.0", "--replica-url", "http://10.0.0.7:3000")
     wait_for(lambda: role(open_to_all) == STAND_BY)
     refused = open_to_all.call("list_changes", {}, x_api_key=key)
@@ -231,6 +248,7 @@ def test_nobody_comes_from_outside_to_an_owner_that_asks_for_no_key(start: Start
         (["--public-url", "https://notes.example.org"], "--public-url and --database exclude each other"),
         (["--ide"], "--ide and --database exclude each other"),
         (["--host", "0.0.0.0"], "--replica-url is needed"),
+        (["--require-key"], "issue one with vaultwire keys issue NAME --database URL"),
     ],
 )
 def test_what_cannot_work_is_told_at_once(

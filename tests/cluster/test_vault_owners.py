@@ -14,7 +14,7 @@ import pytest
 
 from support.command_line import run_command
 from support.serving import Reply, Serving
-from support.teams import Client, Start, text_of, wait_for
+from support.teams import Client, Start, issue, text_of, wait_for
 from support.vaults import write_vault
 from vaultwire.cluster.database import Database
 from vaultwire.cluster.leases import owners
@@ -191,14 +191,8 @@ def test_a_session_ends_everywhere(start: Start, database: Database) -> None:
     wait_for(lambda: all(client.post(server, "resources/list", {}).status == 404 for server in servers))
 
 
-def test_nobody_uses_the_session_of_another_key(start: Start, database: Database, tmp_path: Path) -> None:
-    keys = {}
-    for name in ("anna", "ben"):
-        state = str(tmp_path / "machine1" / "state")
-        keys[name] = run_command("keys", "issue", name, VAULTWIRE_STATE=state).stdout.split()[-1]
-    for machine in ("machine2", "machine3"):
-        (tmp_path / machine / "state").mkdir(parents=True)
-        (tmp_path / machine / "state" / "keys").symlink_to(tmp_path / "machine1" / "state" / "keys")
+def test_nobody_uses_the_session_of_another_key(start: Start, database: Database, url: str) -> None:
+    keys = {name: issue(name, url) for name in ("anna", "ben")}
     one, other = start("--require-key"), start("--require-key")
     wait_for(lambda: count(one) + count(other) == len(VAULTS))
     client = Client(one, key=keys["anna"])

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from support.command_line import run_command
 from support.serving import Reply, Serving
 
 Start: TypeAlias = Callable[..., Serving]
@@ -24,6 +25,13 @@ def wait_for(is_so: Callable[[], object]) -> None:
     pause = threading.Event()
     while not is_so():
         pause.wait(0.05)
+
+
+def issue(name: str, url: str) -> str:
+    """Return a new key in a database."""
+    done = run_command("keys", "issue", name, "--database", url)
+    assert done.returncode == 0, done
+    return done.stdout.split()[-1]
 
 
 def write(server: Serving, name: str) -> Reply:

@@ -260,10 +260,11 @@ Narrow: TypeAlias = "Callable[[Folders], Methods]"
 
 
 class Sharing(NamedTuple):
-    """How several servers share vaults. ``around`` returns what stands before a door, by the door's name."""
+    """What several servers share. ``around`` returns what stands before a door, by the door's name."""
 
     around: Callable[[str, App], App]
     sessions: SharedSessions
+    keys: Keys
 
 
 class _Doors:
@@ -400,7 +401,7 @@ class HttpApp:
 
         Raises ConfigError where nobody could come in, or tokens cannot be checked.
         """
-        keys = _open_keys(network, is_local=address.is_local)
+        keys = _open_keys(network, None if sharing is None else sharing.keys, is_local=address.is_local)
         self._observer = observer
         self._desk = desk
         self._is_open = False
@@ -500,16 +501,17 @@ class HttpApp:
             self._sign_in.close()
 
 
-def _open_keys(network: NetworkConfig, *, is_local: bool) -> Keys:
-    """Return the keys that open the doors. Raises ConfigError where nobody could come in."""
-    keys = Keys(network.keys)
+def _open_keys(network: NetworkConfig, shared: Keys | None, *, is_local: bool) -> Keys:
+    """Return the keys that open the doors, the shared ones if there are any. Raises ConfigError where nobody could come in."""
+    keys = Keys(network.keys) if shared is None else shared
     try:
         has_keys = bool(keys.all())
     except OSError as error:
         raise ConfigError(f"cannot read the keys in {network.keys}: {error.strerror}") from None
     if (network.require_key or not is_local) and not has_keys and network.oauth is None and network.public is None:
         why = "there is none" if is_local else f"other computers can reach {network.host}"
-        raise ConfigError(f"a key is needed and {why}: issue one with vaultwire keys issue NAME")
+        where = "" if shared is None else " --database URL"
+        raise ConfigError(f"a key is needed and {why}: issue one with vaultwire keys issue NAME{where}")
     return keys
 
 

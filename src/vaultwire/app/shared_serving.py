@@ -22,9 +22,11 @@ from vaultwire.desk.access import Access
 from vaultwire.desk.http_endpoint import DeskEndpoint
 from vaultwire.installation import how_to_add
 from vaultwire.transports import send_whole
+from vaultwire.trust.keys import SharedKeys
 
 try:
     from vaultwire.cluster.database import Database, DatabaseError
+    from vaultwire.cluster.keys import KeyRows
     from vaultwire.cluster.leases import Leases
     from vaultwire.cluster.replica import Replica
     from vaultwire.cluster.sessions import Sessions
@@ -60,8 +62,10 @@ class SharedServer:
         try:
             database = Database(network.database)
             database.check()
-        except DatabaseError as error:
-            raise ConfigError(f"--database: {error}") from None
+            keys = SharedKeys(KeyRows(database))
+            keys.refresh()
+        except (DatabaseError, OSError) as error:
+            raise ConfigError(f"--database: {getattr(error, 'strerror', None) or error}") from None
         place = listen(network)
         url = network.replica_url or place.url
         if network.replica_url is None and place.address.any_address:
@@ -72,7 +76,7 @@ class SharedServer:
             )
         replica = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
         leases = Leases(database, replica, url, network.lease_seconds)
-        self._replica = Replica(database, leases, vaults, self._gain, self._lose, place.observer.tell)
+        self._replica = Replica(database, leases, vaults, self._gain, self._lose, place.observer.tell, keys.refresh)
         self._own_names = {name: shared for shared, name in self._names.items()}
         (handlers, new_session), narrow = make_methods(self._replica.records_of)
         self._router = Router(
@@ -83,10 +87,14 @@ class SharedServer:
         self._desk_vaults = desk_vaults(config, handlers.vaults.get, self._replica.records_of)
         self._desk_vaults.is_here = self._router.here.__contains__
         desk = DeskEndpoint(self._desk_vaults, Access(config.state)) if network.desk else None
-        sharing = Sharing(self._router.around, Sessions(database))
-        self._app = HttpApp(
-            handlers, new_session, network, place.address, place.observer, desk, narrow, sharing=sharing
-        )
+        sharing = Sharing(self._router.around, Sessions(database), keys)
+        try:
+            self._app = HttpApp(
+                handlers, new_session, network, place.address, place.observer, desk, narrow, sharing=sharing
+            )
+        except ConfigError:
+            place.listener.close()
+            raise
         self._announcement = None if desk is None else announce(config, desk, place.url, names=network.allow_host)
         self._on_ready = partial(on_ready, place.url, in_the_open=place.in_the_open)
         self.endpoints = [place.endpoint(self._answer)]

@@ -14,6 +14,8 @@ from vaultwire.installation import how_to_add
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from vaultwire.cluster.database import Database
 
 _POLL_SECONDS = 0.5
@@ -64,6 +66,11 @@ def database(options: argparse.Namespace) -> int:
     url = options.url or os.environ.get(DATABASE_VARIABLE)
     if not url:
         raise ConfigError(f"which database? Give its URL, or set {DATABASE_VARIABLE}")
+    return with_database(url, lambda base: _do(base, options))
+
+
+def with_database(url: str, act: Callable[[Database], int]) -> int:
+    """Return the exit code of what is done with a database, 1 if that cannot be used. Raises ConfigError."""
     try:
         from vaultwire.cluster.database import Database, DatabaseError  # noqa: PLC0415 - an extra
         from vaultwire.vault.changes.record_store import RecordsAwayError  # noqa: PLC0415 - as above
@@ -73,7 +80,7 @@ def database(options: argparse.Namespace) -> int:
         ) from None
     try:
         with closing(Database(url)) as base:
-            return _do(base, options)
+            return act(base)
     except (DatabaseError, RecordsAwayError) as error:
         complain(getattr(error, "strerror", None) or str(error))
         return 1

@@ -122,6 +122,7 @@ CREATE INDEX sessions_by_use ON vaultwire.sessions (used);
 """,
         1,
     ),
+    ("CREATE TABLE vaultwire.keys (name text PRIMARY KEY, created text NOT NULL, fingerprint text NOT NULL)", 1),
 )
 NEWEST = len(_MIGRATIONS)
 """The number of the schema that this version of the program makes."""
@@ -253,7 +254,7 @@ class Database:
                     f"{self.place} has schema {applied}, this version of vaultwire needs {NEWEST}: "
                     "vaultwire database upgrade URL adds what is missing, also while servers run"
                 )
-            tables = ["vaults", "members", "sessions", *_RECORDS]
+            tables = ["vaults", "members", "sessions", "keys", *_RECORDS]
             rights = " AND ".join(
                 f"has_table_privilege('vaultwire.{table}', '{right}')"
                 for table in tables

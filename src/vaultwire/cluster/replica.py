@@ -51,13 +51,17 @@ class Replica:
         on_gain: Callable[[str], None],
         on_loss: Callable[[str], None],
         tell: Callable[[str], None],
+        refresh: Callable[[], None] = lambda: None,
     ) -> None:
-        """``vaults`` are the paths of the vaults, by the names that all servers have for them. ``tell`` writes to the log."""
+        """``vaults`` are the paths of the vaults, by the names that all servers have for them. ``tell`` writes to the log.
+
+        ``refresh`` reads again what else is in the database; it is called with each look.
+        """
         self._database = database
         self._leases = leases
         self._members = Members(database, leases.replica, leases.address, leases.seconds, vaults)
         self._vaults = vaults
-        self._on_gain, self._on_loss, self._tell = on_gain, on_loss, tell
+        self._on_gain, self._on_loss, self._tell, self._refresh = on_gain, on_loss, tell, refresh
         self._held: dict[str, Lease] = {}
         self._leaving: dict[str, threading.Thread] = {}  # what gives a vault back
         self._owners: dict[str, str] = {}  # the addresses of the owners of the other vaults
@@ -102,6 +106,7 @@ class Replica:
         while not self._stopped.wait(pause):
             try:
                 self._renew()
+                self._refresh()
                 self._look()
                 self._note("")
             except RecordsAwayError as error:
