@@ -120,7 +120,7 @@ def _query_at_size(folder: str) -> None:
     import resource  # noqa: PLC0415 - not on Windows
 
     store, worker = VectorStore(folder, "random"), Worker(_MODEL, is_background=False)
-    worker.load()
+    worker.load(60)
     times = []
     for number in range(21):
         started = time.perf_counter()

@@ -142,6 +142,7 @@ READ_SETTINGS = {
     ".obsidian/community-plugins.json": "which of the two plugins below are switched on",
     ".obsidian/plugins/periodic-notes/data.json": "folders, formats and templates of weekly and other periodic notes",
     ".obsidian/plugins/obsidian-tasks-plugin/data.json": "form of tasks, and whether a done task gets its date",
+    ".obsidian/plugins/dataview/data.json": "how queries of Dataview write dates and null in texts, names of their columns",
     ".obsidian/workspace.json": "which note is active, for `ide`",
 }
 

@@ -101,6 +101,7 @@ VARIABLES = (
     Variable("USERDOMAIN", USUAL, "Windows: the domain of that person.", "this computer"),
     Variable("NO_COLOR", USUAL, "Not empty: no colours are printed.", "colours at a terminal"),
     Variable("TERM", USUAL, "`dumb`: no colours are printed.", "colours at a terminal"),
+    Variable("TZ", USUAL, "Not on Windows: the time zone of dates and times.", "the system's"),
     Variable("XDG_CACHE_HOME", USUAL, "Linux: the parent of the cache folder.", "~/.cache"),
     Variable("XDG_STATE_HOME", USUAL, "Linux: the parent of the state folder.", "~/.local/state"),
     Variable("LOCALAPPDATA", USUAL, "Windows: the parent of the cache and the state folder.", r"~\AppData\Local"),

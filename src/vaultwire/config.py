@@ -304,6 +304,12 @@ def _xdg_folder(variable: str, usual: str) -> str:
     return base if os.path.isabs(base) else usual  # a relative path is invalid (XDG)
 
 
+def settings_of_commands(config: Config) -> list[object]:
+    """Return what decides about the answer to a command of a person, as JSON. A server answers those with its own only."""
+    zone = os.environ.get("TZ")  # of dates
+    return [config.read_only, config.read_first, config.inline_fields, config.memory_folder, config.obsidian, zone]
+
+
 def policy_path(given: str | None) -> str | None:
     """Return the absolute path of the policy's file, None for none. The file is read later."""
     given = given if given is not None else os.environ.get(POLICY_VARIABLE)

@@ -336,6 +336,9 @@ null < date(today)
 !(true = 1)
 "a" < "B"
 "ä" < "b"
+"ß" != "ss"
+!(["ß"] = ["ss"])
+"ß" < "ss" or "ß" > "ss"
 "Note 10" < "Note 9"
 [1, 2] < [1, 3]
 [[Hello]] = [[Hello.md]]

@@ -181,6 +181,37 @@ def test_mistakes_have_their_place(text: str, line: int, column: int, words: str
     assert (raised.value.line, raised.value.column) == (line, column)
 
 
+def test_comments_stand_between_the_parts() -> None:
+    """The plugin takes them wherever a part of the query begins, and at the end."""
+    text = """// What is left to read
+    TABLE pages / 2 AS half, url // the rest is known
+    // A longer page counts twice.
+    FROM #book
+    //WHERE pages > 9
+    WHERE url != "https://example.org" // not ours
+    // "
+    SORT pages // DESC
+    GROUP BY shelf AS Place
+    //LIMIT 3"""
+    plain = """TABLE pages / 2 AS half, url FROM #book WHERE url != "https://example.org" SORT pages
+    GROUP BY shelf AS Place"""
+    assert parse_query(text) == parse_query(plain)
+    assert parse_query("LIST // all").columns == ()
+    assert parse_query("TASK//").type == "task"
+
+
+@pytest.mark.parametrize("text", ["LIST a / / b", "LIST a /", "LIST / a", "// LIST"])
+def test_one_stroke_divides(text: str) -> None:
+    with pytest.raises(QueryProblem):
+        parse_query(text)
+
+
+@pytest.mark.parametrize("head", ['WITHOUT ID"a"', "without id(a)", "WITHOUT\nID [a]"])
+def test_a_value_may_touch_without_id(head: str) -> None:
+    assert parse_query(f"TABLE {head}, b").has_id is False
+    assert parse_query("TABLE without, idea").has_id is True
+
+
 def test_and_and_or_bind_alike() -> None:
     """They go from left to right, as in Dataview itself; comparisons bind closer."""
     assert expression_text(parse_expression("a or b = 1 and c")) == "a or b = 1 and c"

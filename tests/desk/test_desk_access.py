@@ -15,7 +15,8 @@ import pytest
 
 from support.serving import PATIENCE, Reply, Serving
 from support.vaults import write_vault
-from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access, Attempts, desk_folder, new_code, sign_out
+from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access, Attempts, sign_out
+from vaultwire.desk.running import desk_folder, new_code
 
 FORM = {"content_type": "application/x-www-form-urlencoded"}
 

@@ -13,8 +13,9 @@ from support.desk import Desk
 from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire.config import state_folder
-from vaultwire.desk.access import desk_folder, sign_out
+from vaultwire.desk.access import sign_out
 from vaultwire.desk.http_endpoint import Events
+from vaultwire.desk.running import desk_folder
 from vaultwire.vault.errors import JOURNAL_FAILED, VaultError
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import islice
@@ -25,8 +27,9 @@ from support.static_model import DIMENSIONS, GROUPS, write_model
 from support.vaults import write_vault
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.config import ConfigError, make_config
-from vaultwire.meaning.embedding import Embedding
+from vaultwire.meaning.embedding import Embedding, _Limits
 from vaultwire.meaning.finding import Finding, fused, rank_score
+from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.value_types import NO_PROGRESS, Hit, Line, MeaningHit, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -205,26 +208,89 @@ def test_an_address_that_begins_to_answer_nonsense_gives_one_clear_error_and_wor
         assert call(vault, "search_notes", query="another", meaning="off").data["notes"]
 
 
+@pytest.mark.parametrize("first", ["auto", "only"])
 def test_an_address_that_hangs_costs_one_question_its_wait_and_gives_word_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
 ) -> None:
-    monkeypatch.setattr("vaultwire.meaning.embedding._QUESTION_SECONDS", 1.0)
-    monkeypatch.setattr("vaultwire.meaning.embedding._EMBED_SECONDS", 1.0)
+    monkeypatch.setattr("vaultwire.meaning.embedding._QUESTION_SECONDS", 5.0)
+    monkeypatch.setattr("vaultwire.meaning.finding._EMBED_SECONDS", 5.0)
     write_vault(tmp_path / "vault", VAULT)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # connections are made, and nobody answers
         silent.setblocking(False)
         with closing(opened(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}/v1#m")) as vault:
-            for query in ("Where is the guitar?", "Who has the guitar?"):
-                outcome = call(vault, "search_notes", query=query)
+            for meaning in (first, "auto", "only", "auto", "only"):
+                if meaning == "only":
+                    code, message = refusal(vault, "search_notes", query="guitar", meaning="only")
+                    assert code == "NOT_INSTALLED"
+                    assert re.search(r"no answer within \S+ seconds", message)
+                    continue
+                outcome = call(vault, "search_notes", query="Where is the guitar?")
                 assert [note["path"] for note in outcome.data["notes"]] == ["Hall.md"]
-                assert "no answer within 1 seconds" in outcome.data["by_meaning"]["problem"]
+                assert re.search(r"no answer within \S+ seconds", outcome.data["by_meaning"]["problem"])
                 assert outcome.texts[0].count("Search by meaning does not work") == 1
             silent.accept()[0].close()
-            with pytest.raises(BlockingIOError):  # the second question did not ask
+            with pytest.raises(BlockingIOError):  # the later questions did not ask
                 silent.accept()
-            code, message = refusal(vault, "search_notes", query="guitar", meaning="only")
-    assert code == "NOT_INSTALLED"
-    assert "no answer within 1 seconds" in message
+
+
+def test_a_failure_of_questions_is_told_while_notes_can_be_embedded(tmp_path: Path) -> None:
+    write_vault(tmp_path / "vault", VAULT)
+
+    def answer(request: dict[str, Any]) -> tuple[int, bytes]:
+        is_question = any("?" in text for text in request["input"])
+        return (503, b"busy") if is_question else vectors(*([1.0, len(text)] for text in request["input"]))
+
+    with answering(answer) as (address, asked), closing(opened(tmp_path, address)) as vault:
+        assert isinstance(vault.meaning, Finding)
+        for _ in range(2):
+            outcome = call(vault, "search_notes", query="Where is the guitar?")
+            assert "the status 503 (busy)" in outcome.data["by_meaning"]["problem"]
+            vault.meaning._embedding._embed(NO_PROGRESS, _Limits())  # as the background does
+    assert sum(any("?" in text for text in request["input"]) for _, request in asked) == 1
+
+
+def test_a_note_that_would_take_too_long_is_given_up_after_its_first_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_vault(tmp_path / "vault", VAULT)
+    monkeypatch.setattr("vaultwire.meaning.embedding._TEXTS_AT_ONCE", 1)
+    with (
+        answering(lambda request: vectors(*([1.0, len(text)] for text in request["input"]))) as (address, asked),
+        closing(opened(tmp_path, address)) as vault,
+    ):
+        embed(vault)
+        assert isinstance(vault.meaning, Finding)
+        embedding = vault.meaning._embedding
+        # No computer makes a connection and answers in half a millisecond, so 20,000 of them take longer than ten seconds.
+        assert embedding._embedded(["x"] * 20_000, NO_PROGRESS, _Limits(until=time.monotonic() + 10)) is None
+        asked.clear()
+        found = embedding._embedded(["x"] * 5, NO_PROGRESS, _Limits())
+        assert found is not None
+        assert (len(found), len(asked)) == (5, 5)
+
+
+def test_a_note_that_cannot_be_read_does_not_keep_the_work_going(tmp_path: Path, model: str) -> None:
+    write_vault(tmp_path / "vault", VAULT)
+    with closing(opened(tmp_path, model)) as vault:
+        with (tmp_path / "vault" / "Large.md").open("wb") as file:
+            file.truncate(1 << 40)
+        embed(vault)
+        assert call(vault, "search_notes", query="bread", meaning="only").data["by_meaning"]["embedded"] == 4
+
+
+def test_a_command_does_not_wait_long_for_another_process_that_embeds_the_vault(
+    tmp_path: Path, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultwire.meaning.finding._BEGIN_SECONDS", 0.2)
+    embed(vault)
+    (tmp_path / "vault" / "New.md").write_text("Dough for bread.")
+    assert isinstance(vault.meaning, Finding)
+    lock = os.path.join(vault.meaning._embedding._folder, "lock")
+    with ProcessLock(lock, "").held(NO_PROGRESS):
+        outcome = call(vault, "search_notes", query="bread", meaning="only")
+    assert outcome.data["by_meaning"] == {"embedded": 4, "notes": 5}
+    assert outcome.data["notes"][0]["path"] == "Cooking.md"
+    assert "New.md" in paths(vault, "bread", meaning="only")
 
 
 @pytest.mark.parametrize(

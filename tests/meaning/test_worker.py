@@ -26,7 +26,7 @@ def test_a_worker_gives_the_vectors_of_the_model(tmp_path: Path, *, is_backgroun
     try:
         expected = open_embedder(folder).embed(texts, is_query=False)
         assert np.array_equal(worker.embed(texts, is_query=False, seconds=60), expected)
-        assert worker.name == worker.load() == open_embedder(folder).name
+        assert worker.name == worker.load(60) == open_embedder(folder).name
     finally:
         worker.close()
 
@@ -34,10 +34,10 @@ def test_a_worker_gives_the_vectors_of_the_model(tmp_path: Path, *, is_backgroun
 def test_a_model_that_cannot_be_opened_says_why_each_time(tmp_path: Path) -> None:
     worker = Worker(str(tmp_path), is_background=False)
     for _ in range(2):
-        with pytest.raises(ModelError, match=r"there is no model\.safetensors in it"):
-            worker.load()
+        with pytest.raises(ModelError, match=r"there is no model\.safetensors in "):
+            worker.load(60)
     write_model(tmp_path)
-    assert worker.load()
+    assert worker.load(60)
     worker.close()
 
 
@@ -60,6 +60,45 @@ def test_a_model_that_hangs_is_ended_and_told() -> None:
         worker.close()
 
 
+def test_the_time_of_a_request_is_also_for_those_before_it_and_for_the_start(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1#m"
+        worker = Worker(address, is_background=False)
+
+        def ask() -> None:
+            with pytest.raises(ModelError, match="the server ends"):
+                worker.embed(["car"], is_query=True, seconds=600)
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        with silent.accept()[0]:
+            for late in (lambda: worker.embed(["car"], is_query=True, seconds=0.1), lambda: worker.load(0.1)):
+                with pytest.raises(ModelError, match=f"{address} gave no answer within 0.1 seconds: see that it runs"):
+                    late()
+            assert thread.is_alive()
+            worker.close()
+            thread.join()
+    started = Worker(str(write_model(tmp_path)), is_background=False)
+    with pytest.raises(ModelError, match="no answer within 0 seconds"):
+        started.load(0)
+    assert started.embed(["car"], is_query=True, seconds=60).any()
+    started.close()
+
+
+def test_a_process_that_crashes_is_told_with_the_name_of_its_model(tmp_path: Path) -> None:
+    worker = Worker(str(write_model(tmp_path)), is_background=False)
+    worker.load(60)
+    process = worker._process
+    assert process is not None
+    assert process.stdin is not None
+    process.stdin.write(b"no JSON\n")
+    process.stdin.flush()
+    with pytest.raises(ModelError, match=f"{tmp_path} has crashed: see that there is memory"):
+        worker.embed(["car"], is_query=True, seconds=60)
+    assert worker.embed(["car"], is_query=True, seconds=60).any()
+    worker.close()
+
+
 def test_close_ends_a_request_that_waits_and_all_later_ones() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         worker = Worker(f"http://127.0.0.1:{silent.getsockname()[1]}/v1#m", is_background=True)
@@ -77,7 +116,7 @@ def test_close_ends_a_request_that_waits_and_all_later_ones() -> None:
             thread.join()
         assert said == ["the server ends"]
         with pytest.raises(ModelError, match="the server ends"):
-            worker.load()
+            worker.load(60)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")

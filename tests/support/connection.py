@@ -18,6 +18,7 @@ from vaultwire.protocol.session import Session
 from vaultwire.server.dispatcher import FrameTooLarge, serve
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.middleware import Middleware
+from vaultwire.server.workers import Workers
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.vault import Vault
 
@@ -75,12 +76,16 @@ class Peer:
         self.session = Session(identity, self.handlers.methods, STRUCTURED)
         self._thread = threading.Thread(target=self._serve, name="test-dispatcher", daemon=True)
         self._ids = 0
+        self._workers: Workers
 
     def _serve(self) -> None:
         try:
-            serve(self._stream, self.session, self.handlers, self.warmed_up.set)
+            serve(self._stream, self.session, self.handlers, self.warmed_up.set, attach=self._attach)
         finally:
             self._stream.to_client.put(None)
+
+    def _attach(self, enter: Any) -> None:
+        self._workers = enter.__self__
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -123,6 +128,18 @@ class Peer:
 
     def cancel(self, request_id: int) -> None:
         self.notify("notifications/cancelled", requestId=request_id)
+
+    def time_out(self, *request_ids: int) -> None:
+        """Let the deadlines of these calls, which have been read, come now.
+
+        Looks behind the door: a deadline of so many seconds may come before a busy machine has begun the call, or never while
+        a test waits for it.
+        """
+        with self._workers.lock:
+            tasks = {request.id: task for request, task in self._workers._tasks.items()}
+            for request_id in request_ids:
+                tasks[request_id].deadline = 0.0
+                self._workers.watch(tasks[request_id])
 
     def end(self) -> None:
         """Close the input."""

@@ -8,12 +8,16 @@ import itertools
 import json
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Self
 
 from support.serving import PATIENCE, Serving
 from support.wire import CAPABILITIES, STATELESS_REVISION, Server, envelope
+
+# The server closes a connection that is idle for 75 seconds. A client of a whole run may be left alone for as long.
+IDLE_SECONDS = 30.0
 
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
@@ -32,6 +36,7 @@ class HttpClient:
         self._capabilities: dict[str, Any] = {}
         self._ids = itertools.count(1)
         self._connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+        self._used = time.monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -107,18 +112,23 @@ class HttpClient:
         """Send a request; yield its id with each message for it. Stopping early closes the connection."""
         id_ = next(self._ids)
         message = {**self._message(method, params), "id": id_}
+        if time.monotonic() > self._used + IDLE_SECONDS:
+            self._connection.close()  # the request opens another
         self._connection.request("POST", "/mcp", json.dumps(message), self._headers(message))
         answer = self._connection.getresponse()
         if method == "initialize":
             self._session = answer.headers.get("Mcp-Session-Id", "")
         if answer.headers.get("Content-Type") == "application/json":
-            yield id_, json.loads(answer.read())
+            message = json.loads(answer.read())
+            self._used = time.monotonic()
+            yield id_, message
             return
         try:
             for line in answer:
                 if line.startswith(b"data: "):
                     yield id_, json.loads(line.removeprefix(b"data: "))
         finally:
+            self._used = time.monotonic()
             if not answer.isclosed():
                 answer.close()
                 self._connection.close()

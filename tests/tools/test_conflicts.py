@@ -410,6 +410,37 @@ def test_a_like_line_is_another_unless_that_is_clear(tmp_path: Path, line: str, 
 # ---------------------------------------------------------------------- the command
 
 
+@pytest.mark.parametrize(
+    ("earlier", "recorded", "mine", "theirs", "becomes"),
+    [
+        pytest.param("open", ["done"], "done", "waiting", None, id="both may have changed what was before"),
+        pytest.param("open", ["done", "open"], "open", "waiting", None, id="and the first is back"),
+        pytest.param("open", ["done"], "late", "done", None, id="the other device knows what is on record"),
+        pytest.param("open", ["done", "late"], "late", "done", "late", id="replaced on record"),
+        pytest.param("open", [], "open", "waiting", "waiting", id="never another value on record"),
+        pytest.param("open", ["done"], "done", "done", "done", id="the same"),
+        pytest.param(None, ["done"], "done", "waiting", None, id="there was none"),
+    ],
+)
+def test_a_value_that_both_may_have_set_is_a_clash(
+    tmp_path: Path, earlier: str | None, recorded: list[str], mine: str, theirs: str, becomes: str | None
+) -> None:
+    def plan(status: str | None, line: str = "") -> str:
+        return BASE.replace("status: open\n", "" if status is None else f"status: {status}\n") + line
+
+    (tmp_path / "Plan.md").write_text(plan(earlier))
+    vault = open_vault(tmp_path)
+    for status in recorded or [earlier or ""]:
+        call(vault, "write_note", path="Plan.md", content=plan(status, "recorded\n"), mode="overwrite")
+    (tmp_path / "Plan.md").write_text(plan(mine, "recorded\nmine\n"))
+    (tmp_path / COPY).write_text(plan(theirs, "recorded\ntheirs\n"))
+    shown = resolve(vault, path=COPY, dry_run=True)
+    assert [clash["name"] for clash in shown["clashes"] if clash["name"] == "status"] == ["status"] * (becomes is None)
+    if becomes is not None:
+        resolve(vault, path=COPY)
+        assert f"status: {becomes}\n" in (tmp_path / "Plan.md").read_text()
+
+
 def test_the_command_lists_shows_and_joins(tmp_path: Path) -> None:
     with_copy(tmp_path)
     (tmp_path / "Other.md").write_text("a\nb\nc\n")

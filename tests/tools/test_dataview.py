@@ -152,6 +152,80 @@ def test_a_note_is_read_with_what_its_queries_show(vault: Vault, tmp_path: Path)
     assert "queries" not in call(vault, "read_notes", paths=["Board"]).data["notes"][0]
 
 
+INLINE = """---
+due: 2026-03-04
+---
+Due `= this.due`, in ``=dateformat(this.due, "yyyy")``. Not one: `this.due`, \\`= 1`.
+| a |
+|---|
+| `= "x" + this.due` |
+
+    `= 1`
+```text
+`= 2`
+```
+- `= this.` and `$= dv.current()`
+- `= this.due + 1`
+"""
+
+
+def test_a_note_is_read_with_its_inline_queries(vault: Vault, tmp_path: Path) -> None:
+    """Each has its line, and its value or why it has none; code blocks hold none."""
+    (tmp_path / 'A "b" note.md').write_text(INLINE)
+    (tmp_path / ".obsidian/plugins/dataview").mkdir(parents=True)
+    settings = tmp_path / ".obsidian/plugins/dataview/data.json"
+    settings.write_text('{"defaultDateFormat": "d.M.yyyy"}')
+    (result,) = call(vault, "read_notes", paths=['A "b" note'], queries=True).data["notes"][0]["queries"]
+    head, *lines = result.split("\n")
+    assert head == 'Inline queries of A "b" note.md:'
+    assert [line.partition(":")[0] for line in lines[:3]] == [
+        "- line 4, = this.due",
+        '- line 4, = dateformat(this.due, "yyyy")',
+        '- line 7, = "x" + this.due',
+    ]
+    assert [line.partition(": ")[2] for line in lines[:3]] == ["2026-03-04", "2026", "x4.3.2026"]
+    assert lines[3].startswith("- line 13, = this.: The query cannot be read. ")
+    assert "No implementation found for 'date + number'" in lines[4]
+    assert len(lines) == 5
+    settings.write_text('{"inlineQueryPrefix": "dv:"}')
+    (tmp_path / "B.md").write_text("`= 1` `dv: 2`\n")
+    texts = call(vault, "read_notes", paths=["B"], queries=True).data["notes"][0]["queries"]
+    assert texts == ["Inline queries of B.md:\n- line 1, = 2: 2"]
+
+
+def test_settings_of_the_plugin_say_what_texts_are_like(vault: Vault, tmp_path: Path) -> None:
+    """The texts that expressions make, and the first column. Cells stay as programs read them."""
+    (tmp_path / ".obsidian/plugins/dataview").mkdir(parents=True)
+    settings = tmp_path / ".obsidian/plugins/dataview/data.json"
+    query = (
+        'TABLE finished, "on " + finished AS a, string(finished) AS b, join([finished, null], "/") AS c,'
+        ' link("x", finished) AS d, rating + "" AS e, "at " + (finished + dur(2 hours)) AS f FROM "Books/Dune"'
+    )
+
+    def cells() -> list[object]:
+        data = call(vault, "query_dataview", query=query).data
+        values = data["rows"][0]["values"]
+        return [
+            data["columns"][0],
+            *(values[name] for name in ("finished", *"abc")),
+            values["d"]["display"],
+            values["f"],
+        ]
+
+    usual = ["File", "2024-03-01", "on March 01, 2024", "March 01, 2024", "March 01, 2024/-", "March 01, 2024"]
+    assert cells() == [*usual, "at 2:00 AM - March 01, 2024"]
+    settings.write_text(
+        '{"defaultDateFormat": "yyyy/MM/dd", "defaultDateTimeFormat": "HH:mm", "renderNullAs": "\\\\*none",'
+        ' "tableIdColumnName": "Note", "tableGroupColumnName": "Kind", "refreshEnabled": true}'
+    )
+    own = ["Note", "2024-03-01", "on 2024/03/01", "2024/03/01", "2024/03/01/*none", "2024/03/01", "at 02:00"]
+    assert cells() == own
+    grouped = call(vault, "query_dataview", query="LIST length(rows) GROUP BY rating").data
+    assert grouped["columns"][0] == "Kind"
+    settings.write_text('{"defaultDateFormat": 1, "renderNullAs": "\\\\-", "tableIdColumnName": ""}')
+    assert cells() == [*usual, "at 2:00 AM - March 01, 2024"]
+
+
 def test_inline_fields_are_read_with_their_lines(vault: Vault) -> None:
     """A part of the note like the others."""
     outcome = call(vault, "read_notes", paths=["Dune"], part="fields")

@@ -230,3 +230,35 @@ def test_the_probe_sees_what_is_imported() -> None:
     code = PROBE.partition("from vaultwire")[0] + "import dataclasses\nos.write(1, b'\"result\"')"
     ended = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, timeout=60, check=True)
     assert {"dataclasses", "inspect"} <= set(ended.stderr.decode().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("words", "banned"),
+    [
+        (["obsidian", "help"], {"argparse", "difflib", "shutil", "vaultwire.vault.value_types"}),
+        (
+            ["obsidian", "read", "path=Home.md"],
+            {"argparse", "gettext", "pathlib", "shutil", "vaultwire.markdown.three_way"},
+        ),
+        (["memory", "start"], {"argparse", "dataclasses", "sqlite3", "tantivy"}),
+    ],
+)
+def test_commands_that_scripts_and_clients_run_often_load_little(
+    words: list[str], banned: set[str], tmp_path: Path
+) -> None:
+    (tmp_path / "Home.md").write_text("# Home\n")
+    (tmp_path / ".obsidian").mkdir()
+    code = f"""import sys
+sys.path[:] = {sys.path!r}
+from vaultwire.__main__ import main
+code = main({words!r})
+print(*sys.modules, sep="\\n", file=sys.stderr)
+sys.exit(code)"""
+    command = [sys.executable, "-S", "-c", code]  # -S: as above
+    environment = {**os.environ, "VAULTWIRE_VAULT": str(tmp_path)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, input="{}", capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert "vaultwire.cli" in done.stderr.split()
+    assert not banned & {*done.stderr.split()}

@@ -3,32 +3,88 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
 from vaultwire.app.engine import load_policy, make_policy, open_vault
-from vaultwire.config import Config, ConfigError
-from vaultwire.desk.access import Access, Announcement, Running, desk_folder, find, new_code
+from vaultwire.config import Config, ConfigError, settings_of_commands
+from vaultwire.desk.access import Access
 from vaultwire.desk.api import DeskVaults
 from vaultwire.desk.http_endpoint import PATH, DeskEndpoint
+from vaultwire.desk.running import Announcement, Running, desk_folder, find, new_code
+from vaultwire.server.results import Refusal
 from vaultwire.server.vaults import Vaults
+from vaultwire.vault.value_types import NoProgress
 from vaultwire.vault.vault import Vault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
-    from typing import Any
 
     from vaultwire.review.glance.glance import Records
     from vaultwire.vault.changes.record_store import RecordStore
 
 
-def make_desk(config: Config, get_vault: Callable[[str], Vault]) -> DeskEndpoint:
-    """Return the desk of a run. ``get_vault`` returns the run's own engine of a vault, by the name that the run gives it."""
-    return DeskEndpoint(desk_vaults(config, get_vault), Access(config.state))
+def make_desk(config: Config, get_vault: Callable[[str], Vault], vaults: DeskVaults | None = None) -> DeskEndpoint:
+    """Return the desk of a run. ``get_vault`` returns the run's own engine of a vault, by the name that the run gives it.
+
+    ``vaults``: what ``desk_vaults`` has returned, if that was called before.
+    """
+    desk = DeskEndpoint(vaults or desk_vaults(config, get_vault), Access(config.state))
+    if config.policy is None:  # a command reads the policy as it is now, and keeps to it by itself
+        desk.answer_command = partial(_answer_command, config, get_vault)
+    return desk
+
+
+class _Waiting(NoProgress):
+    """A command that waits for its answer, whose person agreed to all beforehand: a ``toolkit.registry.Client``."""
+
+    capabilities: Mapping[str, Any] = {}
+    agreed: set[str] | None = None
+    asks_person = False
+
+
+def _answer_command(config: Config, get_vault: Callable[[str], Vault], body: bytes) -> dict[str, str] | None:
+    """Return the output of a command of Obsidian's, or why it failed; None if it is not for this server.
+
+    It goes the way that it goes without a server: as a call of the tool whose rules hold for it, by a person.
+    """
+    from vaultwire.obsidian_cli.asking import toolset_for  # noqa: PLC0415 - most servers answer none, here and below
+    from vaultwire.obsidian_cli.commands import FILES, Line, OfficialError  # noqa: PLC0415
+    from vaultwire.protocol.dialects import FOR_PROGRAMS  # noqa: PLC0415
+    from vaultwire.protocol.events import Peer, Request  # noqa: PLC0415
+    from vaultwire.protocol.revisions import LATEST_HANDSHAKE  # noqa: PLC0415
+    from vaultwire.server.handlers import Handlers  # noqa: PLC0415
+    from vaultwire.server.workers import Job  # noqa: PLC0415
+
+    try:
+        asked = json.loads(body)
+        line = Line(asked["words"])
+        line.check()
+        name = next(name for name, folder in config.vaults.items() if folder == asked["vault"])
+    except (ValueError, LookupError, TypeError, StopIteration, OfficialError):
+        return None
+    has_own_name = name not in ("", os.path.basename(asked["vault"]))  # which the answer may have
+    if has_own_name or asked.get("settings") != settings_of_commands(config) or line.command.where != FILES:
+        return None
+    handlers = Handlers(toolset_for(line, config.obsidian), partial(get_vault, name), make_policy(config))
+    peer = Peer()
+    peer.name, peer.is_person = "command-line", True  # as for ``cli.calling``
+    call = {"name": line.command.tool_for(line.given), "arguments": {}}
+    answer: Any = handlers.handle(Request(0, "tools/call", call, LATEST_HANDSHAKE, peer), FOR_PROGRAMS)
+    if isinstance(answer, Job):
+        answer = answer.run(_Waiting())
+    if isinstance(answer, Refusal):
+        return {"failure": answer.message}
+    if answer.failed is not None:
+        text = "\n".join(block["text"] for block in answer.value["content"] if block["type"] == "text")
+        return {"failure": text.removeprefix(f"{answer.failed}: ")}
+    return {"output": answer.value["structuredContent"]["output"]}
 
 
 def desk_vaults(
@@ -125,7 +181,7 @@ class DeskServer:
         ``port``: 0 for any free one, None for the one that the last desk of these vaults had, if it is free. Raises
         ConfigError.
         """
-        from vaultwire.desk.access import LastPort  # noqa: PLC0415 - servers that have a desk need none of this
+        from vaultwire.desk.running import LastPort  # noqa: PLC0415 - servers that have a desk need none of this
         from vaultwire.transports import guard, http_server, listening  # noqa: PLC0415
         from vaultwire.trust.limits import MAX_MESSAGE_BYTES  # noqa: PLC0415
 

@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from vaultwire.config import Config, ConfigError, keys_folder, sign_in_folder
-from vaultwire.desk.access import Announcement
 from vaultwire.desk.http_endpoint import PATH as DESK_PATH
+from vaultwire.desk.running import Announcement
 from vaultwire.protocol.events import Peer
 from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, listening, rest, streamable_http

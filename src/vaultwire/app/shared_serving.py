@@ -13,13 +13,11 @@ import socket
 from collections.abc import Callable
 from functools import partial
 
-from vaultwire.app.desk import announce, desk_vaults
+from vaultwire.app.desk import announce, desk_vaults, make_desk
 from vaultwire.app.engine import shared_name
 from vaultwire.app.serving import HttpApp, NetworkConfig, Sharing, listen
 from vaultwire.app.vault_routing import Router
 from vaultwire.config import Config, ConfigError
-from vaultwire.desk.access import Access
-from vaultwire.desk.http_endpoint import DeskEndpoint
 from vaultwire.installation import how_to_add
 from vaultwire.transports import send_whole
 from vaultwire.trust.keys import SharedKeys
@@ -86,7 +84,7 @@ class SharedServer:
         handlers.vaults.is_here = lambda name: self._own_names[name] in self._router.here
         self._desk_vaults = desk_vaults(config, handlers.vaults.get, self._replica.records_of)
         self._desk_vaults.is_here = self._router.here.__contains__
-        desk = DeskEndpoint(self._desk_vaults, Access(config.state)) if network.desk else None
+        desk = make_desk(config, handlers.vaults.get, self._desk_vaults) if network.desk else None
         sharing = Sharing(self._router.around, Sessions(database), keys)
         try:
             self._app = HttpApp(

@@ -45,6 +45,9 @@ from vaultwire.bases.values import (
 # The operators between two values.
 
 
+_NUMBERS = frozenset((int, float))
+
+
 def _is_number(value: Value) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -53,17 +56,11 @@ def _is_list(value: Value) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def apply(operator: str, left: Value, right: Value, row: Row) -> Value:
-    """Return what an operator gives, but for ``&&`` and ``||``. Raises CellError."""
-    compute = ARITHMETIC.get(operator)
-    if compute is None:
-        if operator in ("==", "!="):
-            return equal(left, right, row.host, row.zone) is (operator == "==")
-        order = compare(left, right, row.zone)
-        return order is not None and _ORDERS[operator](order)
-    if isinstance(left, (int, float)) and isinstance(right, (int, float)) and _is_number(left) and _is_number(right):
-        return compute(left, right)
-    return _other(operator, left, right)
+def _compared(operator: str, left: Value, right: Value, row: Row) -> bool:
+    if operator in ("==", "!="):
+        return equal(left, right, row.host, row.zone) is (operator == "==")
+    order = compare(left, right, row.zone)
+    return order is not None and _ORDERS[operator](order)
 
 
 _ORDERS: Mapping[str, Callable[[int], bool]] = {
@@ -173,8 +170,6 @@ def _of_duration(operator: str, left: Duration, right: Value) -> Value:
 
 _MOST_FACTOR = 1e9
 
-
-__all__ = ["Query", "Row", "compile_expression", "evaluate", "formula_value"]
 
 Compiled: TypeAlias = Callable[[Row], Value]
 """Gives an expression's value for a row. Raises CellError."""
@@ -470,9 +465,17 @@ def _binary(node: Binary, names: frozenset[str]) -> Compiled:
         return lambda row: is_truthy(left(row)) and is_truthy(right(row))
     if operator == "||":
         return lambda row: is_truthy(left(row)) or is_truthy(right(row))
-    if operator != "+":
-        return lambda row: apply(operator, left(row), right(row), row)
-    return lambda row: row.budget.made(apply(operator, left(row), right(row), row))
+    compute = ARITHMETIC.get(operator)
+    if compute is None:
+        return lambda row: _compared(operator, left(row), right(row), row)
+
+    def computed(row: Row) -> Value:
+        one, other = left(row), right(row)
+        if type(one) in _NUMBERS and type(other) in _NUMBERS:
+            return compute(one, other)  # type: ignore[arg-type]  # they are numbers
+        return row.budget.made(_other(operator, one, other))
+
+    return computed
 
 
 # The summaries under a column: the fifteen of the app by name, and a base's own.

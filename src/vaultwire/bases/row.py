@@ -92,7 +92,7 @@ class Row:
     budget: Budget = field(default_factory=Budget)
     formulas: dict[str, Value | ErrorValue] = field(default_factory=dict)
     computing: set[str] = field(default_factory=set)
-    properties: dict[str, dict[str, Value]] = field(default_factory=dict)
+    properties: dict[tuple[str, str], Value] = field(default_factory=dict)
 
     @property
     def host(self) -> Host:
@@ -111,25 +111,20 @@ _LINK = re.compile(r"\s*\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]\s*")
 _TEXT_TYPES = frozenset(("text", "tags", "aliases", "multitext"))
 _DATE_START = frozenset("0123456789")
 _MOST_DEEP = 20
-_NOT_THERE = object()
 
 
 def property_value(name: str, row: Row, path: str) -> Value:
     """Return a property of a file, its name in any case; null if it has none."""
-    held = row.properties.get(path)
-    if held is None:
-        held = row.properties[path] = {}
-    if name in held:
-        return held[name]
     raw = row.host.properties(path)
-    raw_value = raw.get(name, _NOT_THERE)
-    if raw_value is _NOT_THERE and (other := _in_other_case(name, raw)) is not None:
+    raw_value = raw.get(name)
+    if raw_value is None and (other := _in_other_case(name, raw)) is not None:
         name, raw_value = other, raw[other]
     if raw_value is None or isinstance(raw_value, (int, float)):
-        held[name] = raw_value
         return raw_value
-    value = held[name] = None if raw_value is _NOT_THERE else to_value(name, raw_value, row.host, path, row.zone)  # type: ignore[arg-type]
-    return value
+    held = row.properties.get((path, name))
+    if held is None:
+        held = row.properties[path, name] = to_value(name, raw_value, row.host, path, row.zone)
+    return held
 
 
 def has_property(name: str, row: Row, path: str) -> bool:
@@ -140,8 +135,10 @@ def has_property(name: str, row: Row, path: str) -> bool:
 
 def _in_other_case(name: str, raw: Mapping[str, PropertyValue]) -> str | None:
     """Return the property of this name in another case. A mapping other than a dict finds names in any case by itself."""
+    if not isinstance(raw, dict) or name in raw:
+        return None
     folded = name.casefold()
-    return next((each for each in raw if each.casefold() == folded), None) if isinstance(raw, dict) else None
+    return next((each for each in raw if each.casefold() == folded), None)
 
 
 def all_properties(row: Row, path: str) -> Mapping[str, Value]:

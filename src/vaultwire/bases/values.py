@@ -290,10 +290,10 @@ def difference(later: Date, earlier: Date) -> Duration:
 
 def to_ms(date: Date) -> float:
     """Return the milliseconds since 1970, UTC."""
-    return math.floor((date.at - _EPOCH) / timedelta(microseconds=1) / 1000)
+    return (date.at - _EPOCH) // _MILLISECOND
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH, _MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 
 
 def from_ms(milliseconds: float, zone: tzinfo) -> Date | None:

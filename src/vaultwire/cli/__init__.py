@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 a problem was found and reported, 2 the command cannot run
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 EXIT_USAGE = 2
+# Objects between two collections of a short command. What imports make stays: looking through it again and again frees nothing.
+_FEW_COLLECTIONS = 50_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,10 +30,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if settings is not None:
             return serve_stdio(**settings)
         if words[:1] == ["obsidian"]:
+            gc.set_threshold(_FEW_COLLECTIONS)
             from vaultwire.cli import obsidian  # noqa: PLC0415 - without argparse, for scripts that run it often
 
             return obsidian.run(words[1:])
         if words[:1] == ["memory"] and words[1:2] and words[1] in ("start", "compact", "stop"):
+            gc.set_threshold(_FEW_COLLECTIONS)
             from vaultwire.cli import memory  # noqa: PLC0415 - a client waits for a hook, too
 
             return memory.run(words[1:])

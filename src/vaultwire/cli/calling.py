@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import shlex
 import signal
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -27,6 +25,10 @@ from vaultwire.toolkit.catalog import Toolset
 from vaultwire.toolkit.registry import Ask, CapabilityMissing, check_capabilities
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.value_types import Confirmation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
 
 _FORM = "elicitation/create"
 _YES = ("y", "yes")
@@ -192,6 +194,8 @@ def for_caller(text: str) -> str:
 
 def _typed(arguments: dict[str, Any]) -> Iterator[str]:
     """Yield arguments as ``vaultwire call`` takes them, quoted for a shell."""
+    import shlex  # noqa: PLC0415 - few answers need it
+
     for name, value in arguments.items():
         is_texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
         for each in value if is_texts else [value]:

@@ -23,7 +23,8 @@ from vaultwire.cli import (  # noqa: F401 - each declares commands
     remote,
     servers,
 )
-from vaultwire.cli.command import COMMANDS, GROUPS, Command, CommandParser, actions_of, commands_of, in_group
+from vaultwire.cli.command import COMMANDS, GROUPS, Command, in_group
+from vaultwire.cli.parser import CommandParser, actions_of, commands_of
 
 _DESCRIPTION = "One program between an Obsidian vault and the AI assistants and editors that work with it."
 _EPILOG = """\

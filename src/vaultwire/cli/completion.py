@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from vaultwire.cli.command import SETTING_UP, actions_of, command, commands_of, groups_of
+from vaultwire.cli.command import SETTING_UP, command
+from vaultwire.cli.parser import actions_of, commands_of, groups_of
 from vaultwire.cli.terminal import say_text
 from vaultwire.toolkit.catalog import load_catalog
 

@@ -6,16 +6,19 @@ code would stop a turn of Claude Code. No index is opened: the client waits.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import threading
-from collections.abc import Sequence
-from typing import Any
 
 from vaultwire.cli import run_options
 from vaultwire.cli.command import NOTES, command
 from vaultwire.config import make_config
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from typing import Any
 
 # A disk or a cloud folder may hang. The client would wait for its own time limit.
 _SECONDS = 5.0
@@ -90,6 +93,8 @@ def run_command(options: argparse.Namespace) -> int:
 
 def _read_slowly(arguments: Sequence[str]) -> dict[str, Any]:
     """Return the settings of options that only argparse can read. Raises ValueError for wrong ones."""
+    import argparse  # noqa: PLC0415 - few hooks have such options
+
     parser = argparse.ArgumentParser(prog="vaultwire memory", add_help=False, exit_on_error=False)
     run_options.add_all(parser)
     try:

@@ -23,7 +23,8 @@ from vaultwire.cli.calling import (
     say_change,
     with_tools,
 )
-from vaultwire.cli.command import CHANGE_CODES, FOUND_CODES, NOTES, command, did_you_mean
+from vaultwire.cli.command import CHANGE_CODES, FOUND_CODES, NOTES, command
+from vaultwire.cli.parser import did_you_mean
 from vaultwire.cli.terminal import complain, has_reader, say, say_json, say_rows, say_styled, say_text
 from vaultwire.config import MEANING_VARIABLE, ConfigError
 from vaultwire.toolkit.arguments import meanings

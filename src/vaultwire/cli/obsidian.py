@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-import shutil
-from collections.abc import Sequence
-from contextlib import closing
-from typing import Any
 
 from vaultwire import __version__
 from vaultwire.cli import run_options
 from vaultwire.cli.command import NOTES, command
 from vaultwire.cli.terminal import complain, say, say_text
-from vaultwire.config import VAULT_VARIABLE, ConfigError, make_config
+from vaultwire.config import VAULT_VARIABLE, ConfigError, make_config, settings_of_commands
 from vaultwire.obsidian.known_vaults import known_vaults, open_vaults, vaults_named
-from vaultwire.obsidian_cli.commands import APP, COPY, NOWHERE, Line, OfficialError, help_text
+from vaultwire.obsidian_cli.commands import COPY, FILES, NOWHERE, Line, OfficialError, help_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from typing import Any
+
+    from vaultwire.config import Config
 
 _DONE, _NOT_DONE = 0, 1
 _OPTIONS = ("--vault", "--policy")
@@ -133,15 +136,28 @@ def _folder_above(folder: str) -> str | None:
 
 def _run(line: Line, vault: str, policy: str | None) -> tuple[str, int]:
     """Run a command as a call of the tool whose rules hold for it: policy, journal and undo are as for that tool."""
-    from vaultwire.app.engine import load_descriptions, load_policy  # noqa: PLC0415 - help needs none of it
-    from vaultwire.cli.calling import Calls, FailedCallError, Person, for_person  # noqa: PLC0415
-    from vaultwire.obsidian_cli.asking import Asked, answer  # noqa: PLC0415 - as above
-    from vaultwire.toolkit.catalog import APP_CATALOG, EVAL, Toolset, load_catalog  # noqa: PLC0415
-    from vaultwire.toolkit.registry import Outcome, Tool  # noqa: PLC0415
-
     config = make_config([vault], policy=policy)
-    config.search_attachments = False  # the app's command searches notes only
     tool = line.command.tool_for(line.given)
+    data = _answer_of_server(line, config) if config.policy is None and line.command.where == FILES else None
+    if data is None:
+        return _run_here(line, config, tool)
+    if "output" in data:
+        return data["output"], _DONE
+    from vaultwire.cli.calling import for_person  # noqa: PLC0415 - loads the tools, for an error only
+
+    complain(for_person(data["failure"]))
+    return "", _NOT_DONE
+
+
+def _run_here(line: Line, config: Config, tool: str) -> tuple[str, int]:
+    from contextlib import closing  # noqa: PLC0415 - help needs none of it
+
+    from vaultwire.app.engine import load_descriptions, load_policy  # noqa: PLC0415
+    from vaultwire.cli.calling import Calls, FailedCallError, Person, for_person  # noqa: PLC0415
+    from vaultwire.obsidian_cli.asking import toolset_for  # noqa: PLC0415
+    from vaultwire.toolkit.catalog import EVAL  # noqa: PLC0415
+
+    config.search_attachments = False  # the app's command searches notes only
     if tool == EVAL and config.policy is not None:
         config.backend = "auto"
         if all(each["name"] != EVAL for each in load_descriptions(config, load_policy(config))):
@@ -149,28 +165,57 @@ def _run(line: Line, vault: str, policy: str | None) -> tuple[str, int]:
                 f"the policy does not allow {line.command.name}: it must name {EVAL}, which can do all that the app can"
             )
             return "", _NOT_DONE
-
-    def work(vault: Any, progress: Any, /) -> Outcome[Any]:
-        try:
-            asked = Asked(line, vault, progress, config.obsidian, may_show=config.policy is None)
-            return Outcome([], {"output": answer(asked, line)})
-        except OfficialError as error:
-            return Outcome([], {"output": f"Error: {error}"})
-
-    def descriptions() -> list[dict[str, Any]]:
-        known = [*load_catalog(), *(load_catalog(APP_CATALOG) if line.command.where == APP else ())]
-        return [
-            {**each, "inputSchema": {"type": "object", "properties": {}}} if each["name"] == tool else each
-            for each in known
-        ]
-
-    toolset = Toolset(descriptions, lambda description: Tool(work, description["title"], {}, {}))
+    toolset = toolset_for(line, config.obsidian, may_show=config.policy is None)
     try:
         with closing(Calls(config, Person(for_person, says_yes=True), toolset)) as calls:
             return calls.call(tool)[1]["output"], _DONE
     except FailedCallError as error:
         complain(str(error))
         return "", _NOT_DONE
+
+
+def _answer_of_server(line: Line, config: Config) -> dict[str, Any] | None:
+    """Return the answer of a server of this person that runs with the same settings; None if the command must run here.
+
+    Such a server has the vault open already. Raises ConfigError if it ended before it answered.
+    """
+    from vaultwire.desk.running import CODE_HEADER, desk_folder, find, new_code  # noqa: PLC0415 - help needs none of it
+
+    folder = desk_folder(config.state)
+    running = find(folder, [config.vault])
+    scheme, _, address = ("", "", "") if running is None else running.url.partition("://")
+    if running is None or scheme != "http":  # TLS takes longer to load than is won
+        return None
+    import json  # noqa: PLC0415 - as above, here and below
+    import socket  # noqa: PLC0415
+
+    body = json.dumps({"words": line.words, "vault": config.vault, "settings": settings_of_commands(config)}).encode()
+    host, _, port = address.rpartition(":")
+    try:
+        code = new_code(folder, running.server)
+        connection = socket.create_connection((host.strip("[]"), int(port)))
+    except (OSError, ValueError):
+        return None
+    head = (
+        f"POST /desk/command HTTP/1.1\r\nHost: {address}\r\nOrigin: {running.url}\r\n{CODE_HEADER}: {code}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    with connection:
+        try:
+            connection.sendall(head.encode() + body)
+            answer = connection.makefile("rb").read()
+        except OSError:
+            answer = b""
+    status, _, rest = answer.partition(b"\r\n")
+    if b" 4" in status[:10] or b" 503" in status:
+        return None  # it was refused, or the server is full: nothing was done
+    try:
+        data: dict[str, Any] = json.loads(rest.partition(b"\r\n\r\n")[2])
+    except ValueError:
+        raise ConfigError(
+            f"the server at {running.url} gave no answer. vaultwire changes lists what was changed"
+        ) from None
+    return data
 
 
 def _shim(*, installs: bool) -> int:
@@ -194,7 +239,8 @@ def _shim(*, installs: bool) -> int:
 
 def _copy(text: str) -> None:
     """Put a text onto the clipboard."""
-    import subprocess  # noqa: PLC0415 - only here
+    import shutil  # noqa: PLC0415 - only here
+    import subprocess  # noqa: PLC0415
 
     for program, *arguments in _CLIPBOARDS:
         found = shutil.which(program)

@@ -26,7 +26,8 @@ from vaultwire.config import (
     make_config,
     state_folder,
 )
-from vaultwire.desk.access import desk_folder, sign_out
+from vaultwire.desk.access import sign_out
+from vaultwire.desk.running import desk_folder
 from vaultwire.transports import listening
 from vaultwire.trust.keys import Keys
 from vaultwire.trust.tokens import Trusted

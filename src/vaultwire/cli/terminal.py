@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import time
 import unicodedata
-from typing import Self
-
-from vaultwire.vault.value_types import Confirmation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import TypeAlias
+    from typing import Self, TypeAlias
+
+    from vaultwire.vault.value_types import Confirmation
 
     Styled: TypeAlias = tuple[str, str]
     """A text and its style: the numbers of an SGR sequence, empty for none."""
@@ -123,6 +121,8 @@ def has_reader() -> bool:
 
 def width() -> int:
     """Return how many characters fit on a line of the terminal."""
+    import shutil  # noqa: PLC0415 - few commands need it
+
     return max(shutil.get_terminal_size().columns, _LEAST_COLUMN)
 
 

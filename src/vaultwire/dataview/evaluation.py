@@ -322,7 +322,9 @@ def _binary(node: Binary) -> Compiled:
 
     def joined(frame: Frame) -> Value:
         frame.budget.spend()
-        return frame.budget.made(apply(operator, left(frame), right(frame), frame.shared.vault.notes))
+        return frame.budget.made(
+            apply(operator, left(frame), right(frame), frame.shared.vault.notes, frame.shared.vault.texts)
+        )
 
     return joined
 

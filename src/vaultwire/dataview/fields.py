@@ -32,6 +32,7 @@ _FULL_LINE = compile_pattern(r"[^\w]*+(?P<key>[\w][\w\s/-]*+)(?P<after>[*~`_]*+)
 _ITEM = compile_pattern(r"[ \t>]*+(?P<mark>[-+*]|[0-9]{1,9}[.)])[ \t]++(?:\[(?P<status>.)\](?=[ \t]|\Z)[ \t]*+)?")
 _BLOCK_ID = compile_pattern(r"(?:\A|[ \t])\^(?P<id>[A-Za-z0-9-]+)[ \t]*+\Z")
 _NOT_IN_NAMES = re.compile(r"[^\w\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff/-]")
+_CODE = compile_pattern(r"(?<![`\\])(`++)(.+?)(?<!`)\1(?!`)")
 _PROSE = frozenset(("paragraph", "heading", "table"))
 # The fields that a task's signs mean, by the name that this program has for them elsewhere.
 _SHORTHANDS: Final = {
@@ -128,16 +129,24 @@ def note_fields(text: str) -> NoteFields:
     return NoteFields((*own, *hoisted), tuple(made))
 
 
+def inline_queries(text: str, prefix: str) -> list[tuple[int, str]]:
+    """Return the inline queries of a note, such as `` `= this.due` ``: line (from 1) and expression. ``prefix``: the ``=``."""
+    codes = [(number, code[2].strip()) for number, line in _prose(BlockTree(text)) for code in _CODE.finditer(line)]
+    return [(number, code.removeprefix(prefix).strip()) for number, code in codes if code.startswith(prefix)]
+
+
 def _field_lines(tree: BlockTree) -> Iterator[tuple[int, list[InlineField]]]:
-    """Yield each line with fields: of paragraphs, headings and tables, in quotes and items, too."""
+    """Yield each line with fields."""
+    return ((number, fields) for number, line in _prose(tree) if (fields := line_fields(line, number)))
+
+
+def _prose(tree: BlockTree) -> Iterator[tuple[int, str]]:
+    """Yield the lines of paragraphs, headings and tables, in quotes and items, too; each with its number."""
     waiting = [tree.root]
     while waiting:
         node = waiting.pop()
         if node.kind in _PROSE:
-            for number in range(node.first, node.last + 1):
-                fields = line_fields(tree.lines[number - 1], number)
-                if fields:
-                    yield number, fields
+            yield from ((number, tree.lines[number - 1]) for number in range(node.first, node.last + 1))
         waiting += reversed(node.children)
 
 

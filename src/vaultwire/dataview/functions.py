@@ -188,7 +188,7 @@ def _number(value: Value) -> Value:
 def _link(frame: Frame, to: Value, shown: Value = None) -> Value:
     if to is None:
         return None
-    display = None if shown is None else text_of(shown)
+    display = None if shown is None else text_of(shown, frame.shared.vault.texts)
     if isinstance(to, Link):
         return to if display is None else type(to)(to.linktext, display, to.source)
     if not isinstance(to, str):
@@ -242,7 +242,7 @@ def _reduced(frame: Frame, values: Sequence[Value], operator: str) -> Value:
     result: Value = values[0] if values else None
     for value in values[1:]:
         frame.budget.spend()
-        result = frame.budget.made(apply(operator, result, value, frame.shared.vault.notes))
+        result = frame.budget.made(apply(operator, result, value, frame.shared.vault.notes, frame.shared.vault.texts))
     return result
 
 
@@ -251,7 +251,7 @@ _REDUCERS: Final = frozenset("+-*/&|")
 
 def _average(frame: Frame, values: Sequence[Value]) -> Value:
     total = _reduced(frame, values, "+")
-    return apply("/", total, float(len(values)), frame.shared.vault.notes) if values else None
+    return apply("/", total, float(len(values)), frame.shared.vault.notes, frame.shared.vault.texts) if values else None
 
 
 def _of_list(compute: Callable[..., Value]) -> Callable[..., Value]:
@@ -303,10 +303,12 @@ def _sort(frame: Frame, values: Sequence[Value]) -> Value:
     return sorted(values, key=lambda value: order_key(value, frame.shared.vault.notes))
 
 
-def _join(values: Value, separator: Value = None) -> Value:
+def _join(frame: Frame, values: Value, separator: Value = None) -> Value:
+    texts = frame.shared.vault.texts
     if not isinstance(values, Sequence) or isinstance(values, str):
-        return text_of(values)
-    return joined(", " if separator is None else text_of(separator), map(text_of, values), MOST_TEXT)
+        return text_of(values, texts)
+    by = ", " if separator is None else text_of(separator, texts)
+    return joined(by, (text_of(value, texts) for value in values), MOST_TEXT)
 
 
 def _flat(frame: Frame, values: Sequence[Value], depth: Value = 1) -> Value:
@@ -416,7 +418,7 @@ FUNCTIONS: Final[Mapping[str, Entry]] = {
     "date": Entry(_date, "*?*", (0,), has_frame=True),
     "dur": Entry(_duration, "*", (0,)),
     "number": Entry(_number, "*", (0,)),
-    "string": Entry(lambda value: checked_text(text_of(value)), "*"),
+    "string": Entry(lambda frame, value: checked_text(text_of(value, frame.shared.vault.texts)), "*", has_frame=True),
     "link": Entry(_link, "*?*", (0, 1), has_frame=True),
     "embed": Entry(_embed, "l?*", (0,)),
     "elink": Entry(_elink, "t?*", (0,)),
@@ -443,7 +445,7 @@ FUNCTIONS: Final[Mapping[str, Entry]] = {
     "all": Entry(_some(all), "+"),
     "any": Entry(_some(any), "+"),
     "none": Entry(_some(any, is_negated=True), "+"),
-    "join": Entry(_join, "*?*"),
+    "join": Entry(_join, "*?*", has_frame=True),
     "unique": Entry(_of_list(_unique), "*", has_frame=True),
     "flat": Entry(_of_list(_flat), "*?*", has_frame=True),
     "slice": Entry(

@@ -20,7 +20,7 @@ from vaultwire.bases.values import (
     joined_duration,
     scaled,
 )
-from vaultwire.dataview.values import between, is_list, is_truthy, order_key, text_of, type_of
+from vaultwire.dataview.values import TextSettings, between, is_list, is_truthy, order_key, text_of, type_of
 
 _ORDERS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": lambda one, other: one == other,
@@ -33,9 +33,11 @@ _ORDERS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 _MOST_FACTOR = 1e9
 
 
-def apply(operator: str, left: Value, right: Value, host: Host) -> Value:
+def apply(operator: str, left: Value, right: Value, host: Host, texts: TextSettings) -> Value:
     """Return what an operator gives. Raises CellError for two types that it does not join."""
     if operator in _ORDERS:
+        if isinstance(left, str) and isinstance(right, str) and operator in ("=", "!="):
+            return (left == right) is (operator == "=")
         return _ORDERS[operator](order_key(left, host), order_key(right, host))
     if operator in "&|":
         return (is_truthy(left) and is_truthy(right)) if operator == "&" else (is_truthy(left) or is_truthy(right))
@@ -47,6 +49,8 @@ def apply(operator: str, left: Value, right: Value, host: Host) -> Value:
         return ARITHMETIC[operator](left, right)
     if left is None and right is None:
         return None
+    if operator == "+" and (isinstance(left, str) or isinstance(right, str)):
+        return checked_text(text_of(left, texts) + text_of(right, texts))
     value = _ADDING[operator](left, right) if operator in _ADDING else _of_product(operator, left, right)
     if value is NotImplemented:
         raise CellError(f"No implementation found for '{type_of(left)} {operator} {type_of(right)}'")
@@ -55,8 +59,6 @@ def apply(operator: str, left: Value, right: Value, host: Host) -> Value:
 
 
 def _plus(left: Value, right: Value) -> Any:
-    if isinstance(left, str) or isinstance(right, str):
-        return checked_text(text_of(left) + text_of(right))
     if isinstance(left, Date) or isinstance(right, Date):
         return _moved(left, right, 1) if isinstance(left, Date) else _moved(right, left, 1)
     if isinstance(left, Duration) and isinstance(right, Duration):

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from vaultwire.bases.row import Host
 from vaultwire.bases.values import Date, Link, Value, day_of, from_ms, parse_date
 from vaultwire.dataview.fields import ListItem, NoteFields, canonical, inline_value, property_value
-from vaultwire.dataview.values import Embed, Record
+from vaultwire.dataview.values import DEFAULT_TEXTS, Embed, Record, TextSettings
 from vaultwire.markdown.inline import read_inline
 
 _DAY_IN_NAME = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})")
@@ -27,10 +27,11 @@ class Notes(Host, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Vault:
-    """What all notes of a query share: the vault, and the person's time zone. ``size``: bytes that an object counts as."""
+    """What all notes of a query share: the vault, the person's time zone, and their settings for texts."""
 
     notes: Notes
     zone: tzinfo
+    texts: TextSettings = DEFAULT_TEXTS
 
 
 class Page(Record):
@@ -52,12 +53,9 @@ class Page(Record):
         vault, path = self._vault, self.path
         raw = self._property(name)
         values = [] if raw is _NOT_THERE else [property_value(raw, path, vault.zone)]
-        wanted = canonical(name)
-        values += [
-            inline_value(text, path, vault.zone)
-            for key, text in vault.notes.fields(path).fields
-            if canonical(key) == wanted
-        ]
+        if fields := vault.notes.fields(path).fields:
+            wanted = canonical(name)
+            values += [inline_value(text, path, vault.zone) for key, text in fields if canonical(key) == wanted]
         if not values:
             raise KeyError(name)
         return values[0] if len(values) == 1 else values

@@ -80,7 +80,8 @@ _DATE_CALL = compile_pattern(
 )
 _DURATION_CALL = compile_pattern(r"dur\(\s*+(?P<duration>[0-9][^()\"]{0,200}?)\s*\)")
 _LAMBDA = compile_pattern(rf"\(\s*+((?:{IDENTIFIER.pattern}(?:\s*+,\s*+{IDENTIFIER.pattern})*+)?)\s*+\)\s*+=>")
-_OPERATORS = compile_pattern(r"<=|>=|!=|[=<>&|+*/%-]")
+_OPERATORS = compile_pattern(r"<=|>=|!=|/(?!/)|[=<>&|+*%-]")
+_COMMENT = compile_pattern(r"//[^\n]*+")
 _WORDS: Final = {"and": "&", "or": "|"}
 _TYPES: Final[dict[str, QueryType]] = {"table": "table", "list": "list", "task": "task", "calendar": "calendar"}
 _CLAUSES: Final = ("FROM", "WHERE", "SORT", "GROUP BY", "FLATTEN", "LIMIT")
@@ -151,10 +152,10 @@ class _Parser:
     def query(self) -> Query:
         """Read the whole text as a query."""
         kind = self._type()
-        has_id = not (kind in ("table", "list") and self._keyword("WITHOUT ID"))
+        has_id = not (kind in ("table", "list") and self._keyword("WITHOUT ID", r"(?!\w)"))
         columns = self._columns(kind)
         source = None
-        if self._keyword("FROM"):
+        if not self._is_end() and self._keyword("FROM"):
             source = self._source(0)
         commands: list[Command] = []
         while not self._is_end():
@@ -164,6 +165,7 @@ class _Parser:
         return Query(kind, columns, has_id, source, tuple(commands))
 
     def _type(self) -> QueryType:
+        self._is_end()
         word = self._peek_word()
         if word in _TYPES:
             self._at += len(word)
@@ -436,7 +438,9 @@ class _Parser:
             self._at += 1
 
     def _is_end(self) -> bool:
-        self._skip()
+        """Go to the next part of the query, over comments. Return whether there is none."""
+        while self._match(_COMMENT):
+            pass
         return self._at >= len(self._text)
 
     def _take(self, sign: str) -> bool:
@@ -465,10 +469,10 @@ class _Parser:
             return ""
         return "" if self._text[word.end() : word.end() + 1] in ("_", "-") else word[0].lower()
 
-    def _keyword(self, words: str) -> bool:
-        """Take one or two words, in any case."""
+    def _keyword(self, words: str, before: str = r"(?=\s|\Z)") -> bool:
+        """Take one or two words, in any case. ``before``: what they stand before, as a pattern."""
         self._skip()
-        match = re.compile(words.replace(" ", r"\s+") + r"(?=\s|\Z)", re.IGNORECASE).match(self._text, self._at)
+        match = re.compile(words.replace(" ", r"\s+") + before, re.IGNORECASE).match(self._text, self._at)
         if match is None:
             return False
         self._at = match.end()

@@ -25,7 +25,6 @@ from vaultwire.dataview.tree import (
 )
 from vaultwire.dataview.values import Record, as_plain, is_list, is_truthy, order_key, shown, type_of
 
-_FILE_COLUMN, _GROUP_COLUMN = "File", "Group"
 # What a row takes beside its cells.
 _ROW_BYTES = 200
 # 2 ms of work between two looks at whether the work must stop.
@@ -88,16 +87,16 @@ class _Run:
         rows = self._start(paths)
         for command in self._query.commands:
             rows = self._done(command, rows)
-        kind = self._query.type
+        kind, texts = self._query.type, self._shared.vault.texts
         if kind == "task":
             return Result(kind, ["Task"], self._tasks(rows), self._problems)
         if kind == "calendar":
-            return Result(kind, ["Date", _FILE_COLUMN], self._calendar(rows), self._problems)
+            return Result(kind, ["Date", texts.file_column], self._calendar(rows), self._problems)
         columns = self._query.columns
         has_id = self._query.has_id or not columns
-        name = self._groups[-1] if self._groups else _FILE_COLUMN
+        name = self._groups[-1] if self._groups else texts.file_column
         names = [
-            *([name if kind == "table" or not self._groups else _GROUP_COLUMN] if has_id else []),
+            *([name if kind == "table" or not self._groups else texts.group_column] if has_id else []),
             *(column.name for column in columns),
         ]
         return Result(kind, names, self._cells(columns, rows, has_id=has_id), self._problems)

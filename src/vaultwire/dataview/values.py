@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from vaultwire.bases.comparing import letters_of
 from vaultwire.bases.row import Host
@@ -27,8 +27,6 @@ from vaultwire.bases.values import (
 )
 from vaultwire.dataview.luxon_format import format_luxon
 
-_DATE_FORMAT = "MMMM dd, yyyy"
-_TIME_FORMAT = "h:mm a - MMMM dd, yyyy"
 _DAY_MS: Final = 86_400_000
 _DAYS_IN_MONTH: Final = 30
 _DAYS_IN_YEAR: Final = 365
@@ -36,6 +34,19 @@ _DAYS_IN_YEAR: Final = 365
 _MOST_DEEP = 30
 NOTHING = "-"
 """How a cell without a value is shown."""
+
+
+class TextSettings(NamedTuple):
+    """Settings of the plugin for texts that an expression makes of values, and for names of columns; formats are Luxon's."""
+
+    day: str = "MMMM dd, yyyy"
+    moment: str = "h:mm a - MMMM dd, yyyy"
+    nothing: str = NOTHING
+    file_column: str = "File"
+    group_column: str = "Group"
+
+
+DEFAULT_TEXTS: Final = TextSettings()
 UNIT_MS: Final[dict[str, float]] = {
     "year": _DAYS_IN_YEAR * _DAY_MS,
     "month": _DAYS_IN_MONTH * _DAY_MS,
@@ -143,9 +154,9 @@ def order_key(value: Value, host: Host, depth: int = 0) -> tuple[Any, ...]:
     return (kind,)
 
 
-def _text_key(text: str) -> tuple[str, str, str]:
-    # As a dictionary has them; then accents; then small letters before large ones.
-    return letters_of(text), text.casefold(), text.swapcase()
+def _text_key(text: str) -> tuple[str, str, str, str]:
+    # As a dictionary has them; then accents; then small letters before large ones. "ß" is not "ss", though all these are.
+    return letters_of(text), text.casefold(), text.swapcase(), text
 
 
 def equal(one: Value, other: Value, host: Host) -> bool:
@@ -205,30 +216,31 @@ def duration_text(duration: Duration) -> str:
 # ---------------------------------------------------------------------- texts
 
 
-def date_text(at: datetime) -> str:
-    """Return a date as Dataview shows it, unless its settings say otherwise."""
-    is_day = not (at.hour or at.minute or at.second)
-    return format_luxon(_DATE_FORMAT if is_day else _TIME_FORMAT, at)
+def date_text(at: datetime, texts: TextSettings = DEFAULT_TEXTS) -> str:
+    """Return a date as Dataview shows it."""
+    return format_luxon(texts.moment if at.hour or at.minute or at.second else texts.day, at)
 
 
-def text_of(value: Value, depth: int = 0) -> str:
+def text_of(value: Value, texts: TextSettings = DEFAULT_TEXTS, depth: int = 0) -> str:
     """Return a value as text within an expression: what ``string()`` and ``+`` make of it. Raises CellError if too long."""
     if value is None or depth > _MOST_DEEP:
-        return NOTHING
+        return texts.nothing
     if isinstance(value, str):
         return value
     if isinstance(value, Date):
-        return date_text(value.at)
+        return date_text(value.at, texts)
     if isinstance(value, Duration):
         return duration_text(value)
     if isinstance(value, Link):
         return f"{'!' if isinstance(value, Embed) else ''}[[{value.linktext}|{shown_link(value)}]]"
     if isinstance(value, Record):
-        return text_of(value.as_link())
+        return text_of(value.as_link(), texts)
     if isinstance(value, Mapping):
-        return "{ " + joined(", ", (f"{name}: {text_of(part, depth + 1)}" for name, part in value.items())) + " }"
+        return (
+            "{ " + joined(", ", (f"{name}: {text_of(part, texts, depth + 1)}" for name, part in value.items())) + " }"
+        )
     if isinstance(value, Sequence):
-        text = joined(", ", (text_of(part, depth + 1) for part in value))
+        text = joined(", ", (text_of(part, texts, depth + 1) for part in value))
         return f"[{text}]" if depth else text
     if isinstance(value, bool):
         return "true" if value else "false"

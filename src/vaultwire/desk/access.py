@@ -1,4 +1,4 @@
-"""Who may open the desk, and where it runs: one-time codes, cookies, the keys of the desk, the token that each POST must have.
+"""Who may open the desk: one-time codes, cookies, the keys of the desk, the token that each POST must have.
 
 Codes and cookies are files in the state folder, which only this person can read, named by the hash of the secret: so every
 process of this person can give a code to a running server, and a cookie outlives the server. A file is found by its hash, so
@@ -15,34 +15,29 @@ import os
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
 
-from vaultwire.trust.keys import Keys
-from vaultwire.vault.disk.file_operations import (
-    keep_private,
-    make_private,
-    read_private,
-    remove_quietly,
-    write_private,
+from vaultwire.desk.running import (
+    CODE,
+    MAX_SECRET,
+    desk_folder,
+    is_current,
+    names_in,
+    read_record,
+    remove_expired,
+    secret_file,
+    write_record,
 )
-from vaultwire.vault.disk.process_lock import ProcessLock
-from vaultwire.vault.value_types import Deadline
+from vaultwire.trust.keys import Keys
+from vaultwire.vault.disk.file_operations import keep_private, remove_quietly
 
 COOKIE = "vaultwire_desk"
 COOKIE_SECONDS = 30 * 24 * 3600
-_CODE_SECONDS = 600
 # Browsers and profiles of one person; the oldest goes.
 _MAX_COOKIES = 50
 _SECRET_BYTES = 32
 _COOKIE_LENGTH = len(secrets.token_urlsafe(_SECRET_BYTES))
-_MAX_SECRET = 200
-_CODE, _COOKIE, _SUFFIX = "code-", "cookie-", ".json"
-
-
-def desk_folder(state: str) -> str:
-    """Return the folder of codes and cookies, in the state folder."""
-    return os.path.join(state, "desk")
+COOKIE_FILE = "cookie-"
 
 
 def desk_keys_folder(state: str) -> str:
@@ -50,18 +45,10 @@ def desk_keys_folder(state: str) -> str:
     return os.path.join(desk_folder(state), "keys")
 
 
-def new_code(folder: str, server: str) -> str:
-    """Return a code that opens the desk of one running server once, within ten minutes. Raises OSError."""
-    code = secrets.token_urlsafe(_SECRET_BYTES)
-    _remove_expired(folder, _CODE)
-    _write(_path(folder, _CODE, code), {"server": server, "expires": time.time() + _CODE_SECONDS})
-    return code
-
-
 def sign_out(folder: str) -> int:
     """Forget all cookies and codes; return how many browsers had access. Running servers notice at once. Raises OSError."""
-    names = _names(folder, _COOKIE)
-    for name in (*names, *_names(folder, _CODE)):
+    names = names_in(folder, COOKIE_FILE)
+    for name in (*names, *names_in(folder, CODE)):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(folder, name))
     return len(names)
@@ -81,19 +68,23 @@ class Access:
 
     def enter_by_code(self, code: str) -> str | None:
         """Return a new cookie for a code, None if it is not one, or was used. Raises OSError."""
-        path = _path(self._folder, _CODE, code)
-        code_file = _read(path)
+        return self._new_cookie("") if self.use_code(code) else None
+
+    def use_code(self, code: str) -> bool:
+        """Tell whether a code opens this server, and use it up."""
+        path = secret_file(self._folder, CODE, code)
+        code_file = read_record(path)
         if code_file is None or code_file.get("server") != self.server:
-            return None
+            return False
         try:
             os.unlink(path)  # of two requests at once, one removes it
         except OSError:
-            return None
-        return self._new_cookie("") if _is_current(code_file, self._now()) else None
+            return False
+        return is_current(code_file, self._now())
 
     def enter_by_key(self, key: str) -> str | None:
         """Return a new cookie for a key of the desk, None for any other key. Raises OSError."""
-        owner = self._keys.owner(key) if len(key) <= _MAX_SECRET else None
+        owner = self._keys.owner(key) if len(key) <= MAX_SECRET else None
         return None if owner is None else self._new_cookie(owner)
 
     def cookie_in(self, header: bytes) -> str | None:
@@ -106,8 +97,8 @@ class Access:
 
     def is_cookie(self, cookie: str) -> bool:
         """Tell whether a cookie opens the desk. One that came from a key does so as long as there is that key."""
-        found = _read(_path(self._folder, _COOKIE, cookie)) if 0 < len(cookie) <= _MAX_SECRET else None
-        if found is None or not _is_current(found, self._now()):
+        found = read_record(secret_file(self._folder, COOKIE_FILE, cookie)) if 0 < len(cookie) <= MAX_SECRET else None
+        if found is None or not is_current(found, self._now()):
             return False
         key = found.get("key")
         return not key or any(each.principal == key for each in self._keys.all())
@@ -123,39 +114,13 @@ class Access:
     def _new_cookie(self, key: str) -> str:
         """``key``: the principal of the key that it is given for; empty for a code."""
         cookie = secrets.token_urlsafe(_SECRET_BYTES)
-        _remove_expired(self._folder, _COOKIE)
-        by_age = sorted(_names(self._folder, _COOKIE), key=lambda name: _mtime(os.path.join(self._folder, name)))
+        remove_expired(self._folder, COOKIE_FILE)
+        by_age = sorted(names_in(self._folder, COOKIE_FILE), key=lambda name: _mtime(os.path.join(self._folder, name)))
         for name in by_age[: max(0, len(by_age) + 1 - _MAX_COOKIES)]:
             remove_quietly(os.path.join(self._folder, name))
         record = {"key": key, "expires": self._now() + COOKIE_SECONDS}
-        _write(_path(self._folder, _COOKIE, cookie), record)
+        write_record(secret_file(self._folder, COOKIE_FILE, cookie), record)
         return cookie
-
-
-def _path(folder: str, kind: str, secret: str) -> str:
-    digest = hashlib.sha256(secret[:_MAX_SECRET].encode("utf-8", "surrogateescape")).hexdigest()
-    return os.path.join(folder, f"{kind}{digest}{_SUFFIX}")
-
-
-def _names(folder: str, kind: str) -> list[str]:
-    try:
-        return [name for name in os.listdir(folder) if name.startswith(kind) and name.endswith(_SUFFIX)]
-    except FileNotFoundError:
-        return []
-
-
-def _remove_expired(folder: str, kind: str) -> None:
-    now = time.time()
-    for name in _names(folder, kind):
-        path = os.path.join(folder, name)
-        found = _read(path)
-        if found is not None and not _is_current(found, now):
-            remove_quietly(path)
-
-
-def _is_current(record: dict[str, Any], now: float) -> bool:
-    expires = record.get("expires")
-    return isinstance(expires, (int, float)) and now < expires
 
 
 def _mtime(path: str) -> float:
@@ -163,16 +128,6 @@ def _mtime(path: str) -> float:
         return os.stat(path).st_mtime
     except OSError:
         return 0.0
-
-
-def _write(path: str, record: dict[str, Any]) -> None:
-    make_private(os.path.dirname(path))
-    write_private(path, record)
-
-
-def _read(path: str) -> dict[str, Any] | None:
-    record = read_private(path)
-    return record if isinstance(record, dict) else None
 
 
 # ---------------------------------------------------------------------- wrong keys
@@ -215,114 +170,3 @@ def _place(address: str) -> str:
     except ValueError:
         return address
     return str(ipaddress.ip_network((found, _NETWORK_BITS), strict=False)) if found.version == 6 else address  # noqa: PLR2004
-
-
-# ---------------------------------------------------------------------- where it runs
-#
-# Where desks of this person run, and where the last one ran: files in the state folder, and a lock for each that runs.
-#
-# The lock says whether the server still runs: another program may have its port and its process number by then. The file tells
-# no secret; only a program that can write to the folder makes a link (``access.new_code``). On Windows, too.
-
-_PREFIX, _LOCK = "server-", ".lock"
-_MAX_PORT = 65535
-
-
-class Running(NamedTuple):
-    """A running server: what tells it from others, its address, and the folders of its vaults."""
-
-    server: str
-    url: str
-    vaults: tuple[str, ...]
-
-
-class Announcement:
-    """The file of one server. Call ``begin`` once it listens, ``end`` when it ends."""
-
-    def __init__(self, folder: str, running: Running) -> None:
-        self._running = running
-        self._path = os.path.join(folder, f"{_PREFIX}{running.server}{_SUFFIX}")
-        self._lock = contextlib.ExitStack()
-
-    def begin(self) -> None:
-        """Write the file. Without a state folder, nobody finds the server that way."""
-        with contextlib.suppress(OSError):
-            make_private(os.path.dirname(self._path))
-            self._lock.enter_context(ProcessLock(_lock_of(self._path), "", needed=True).held(Deadline(0, _Held())))
-            vaults = [os.path.realpath(each) for each in self._running.vaults]
-            content = {"server": self._running.server, "url": self._running.url, "vaults": vaults}
-            write_private(self._path, content)
-
-    def end(self) -> None:
-        """Remove the file."""
-        remove_quietly(self._path)
-        self._lock.close()
-        remove_quietly(_lock_of(self._path))
-
-
-def find(folder: str, vaults: Sequence[str]) -> Running | None:
-    """Return a running server that serves all of these vaults, None for none. Removes the files of dead servers."""
-    folders = {os.path.realpath(each) for each in vaults}
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return None
-    for name in names:
-        if not (name.startswith(_PREFIX) and name.endswith(_SUFFIX)):
-            continue
-        path = os.path.join(folder, name)
-        running = _read_running(path)
-        if running is None or not _is_held(_lock_of(path)):
-            remove_quietly(path)
-            remove_quietly(_lock_of(path))
-        elif folders <= set(running.vaults):
-            return running
-    return None
-
-
-class _Held(Exception):  # noqa: N818 - what was asked
-    """Another process has the lock."""
-
-
-def _is_held(path: str) -> bool:
-    if not os.path.exists(path):
-        return False
-    try:
-        with ProcessLock(path, "", needed=True).held(Deadline(0, _Held())):
-            return False
-    except _Held:
-        return True
-    except OSError:
-        return False
-
-
-def _lock_of(path: str) -> str:
-    return path.removesuffix(_SUFFIX) + _LOCK
-
-
-def _read_running(path: str) -> Running | None:
-    try:
-        content = read_private(path)
-        return Running(str(content["server"]), str(content["url"]), tuple(map(str, content["vaults"])))
-    except (TypeError, LookupError):
-        return None
-
-
-class LastPort:
-    """The port of the last desk of some vaults, so that an open page finds the next one at the same address."""
-
-    def __init__(self, folder: str, vaults: Sequence[str]) -> None:
-        joined = "\0".join(sorted(os.path.realpath(each) for each in vaults))
-        digest = hashlib.sha256(os.fsencode(joined)).hexdigest()
-        self._path = os.path.join(folder, f"port-{digest[:16]}")
-
-    def load(self) -> int:
-        """Return the port, 0 for any free one."""
-        port = read_private(self._path)
-        return port if isinstance(port, int) and 0 < port <= _MAX_PORT else 0
-
-    def save(self, port: int) -> None:
-        """Store the port. If that fails, the next desk has another address."""
-        with contextlib.suppress(OSError):
-            make_private(os.path.dirname(self._path))
-            write_private(self._path, port)

@@ -18,6 +18,7 @@ from urllib.parse import parse_qs
 
 from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access, Attempts
 from vaultwire.desk.api import DeskApi, DeskRefusal, DeskVaults, Picture, refusal_of
+from vaultwire.desk.running import CODE_HEADER
 from vaultwire.transports import await_leaving, read_body, send_whole, set_cookie
 from vaultwire.vault.errors import VaultError
 
@@ -297,7 +298,7 @@ def _event(name: str, counts: dict[str, Any]) -> bytes:
     return f"event: changed\ndata: {data}\n\n".encode()
 
 
-PATH = "/desk"
+PATH, COMMAND = "/desk", "/command"
 # A form with a key; a note with its JSON escapes is larger, and has the limit of the guard.
 _MAX_FORM_BYTES = 4096
 _API, _ASSETS = "/api/", "/assets/"
@@ -325,6 +326,8 @@ class DeskEndpoint:
         self.access = access
         self._vaults = vaults
         self._api = DeskApi(vaults)
+        self.answer_command: Callable[[bytes], object] | None = None
+        """Answers a command of this computer's command line, None if it is not for this server; None: there are none."""
         self._assets: tuple[Asset, dict[str, Asset]] | None = None
         self._attempts = Attempts()
         self._slots = asyncio.Semaphore(_MAX_CALLS)
@@ -367,6 +370,8 @@ class DeskEndpoint:
             await self._enter_by_key(scope, headers, receive, send)
         elif path == "/enter":
             await self._enter_by_code(scope, headers, send)
+        elif path == COMMAND and scope["method"] == "POST":
+            await self._run_command(headers, receive, send)
         elif path.startswith(_API):
             await self._answer_script(path.removeprefix(_API), scope, headers, receive, send)
         elif scope["method"] not in ("GET", "HEAD"):
@@ -429,6 +434,20 @@ class DeskEndpoint:
                 403, "WRONG_KEY", "This is no key of the desk. Make one with: vaultwire keys issue NAME --desk"
             )
         await send_redirect(send, b"./", _set_cookie(scope, headers, cookie))
+
+    async def _run_command(self, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+        """Run a command for a program of this person, which shows so by a code: it could as well run it by itself."""
+        code = headers.get(CODE_HEADER.encode(), b"").decode("latin-1")
+        if self.answer_command is None or not await asyncio.to_thread(self.access.use_code, code):
+            raise DeskRefusal(403, "WRONG_CODE", "This is no code of this server")
+        body = await read_body(receive)
+        answer = self.answer_command
+        result = None if body is None else await self._run(lambda: answer(body))
+        if result is None:
+            raise DeskRefusal(
+                409, "OTHER_SETTINGS", "The command must run by itself: its settings are not this server's"
+            )
+        await send_json(send, 200, result)
 
     # ------------------------------------------------------------------ the page's scripts
 

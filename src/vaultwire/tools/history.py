@@ -120,7 +120,7 @@ def resolve_conflicts(
     if not path:
         if choose:
             raise VaultError(INVALID_ARGUMENTS, "path: name the copy to join.", argument="path")
-        return _listed(vault.conflicts.copies(folder, progress), vault.conflicts.marked(folder, progress))
+        return _listed(*vault.conflicts.all(folder, progress))
     found = vault.conflicts.join(path, choose or [], if_match, progress, dry_run=dry_run)
     clashes = [*found.joined.open.values()]
     changed = _NOTHING if found.done is None else to_changed(found.done)

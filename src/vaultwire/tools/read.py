@@ -64,7 +64,7 @@ class OneOfMany(TypedDict):
         NotRequired[str], "Of a day's or longer time's note: the one before it; absent if there is none"
     ]
     next: Annotated[NotRequired[str], "The one after it"]
-    queries: Annotated[NotRequired[list[str]], "What its dataview blocks show, if asked for"]
+    queries: Annotated[NotRequired[list[str]], "What its dataview blocks and inline queries show, if asked for"]
     error: Annotated[NotRequired[str], "Code of what went wrong, such as FILE_NOT_FOUND; absent if nothing did"]
     message: Annotated[NotRequired[str], "What went wrong, and what would be right"]
 
@@ -165,7 +165,7 @@ def read_notes(
         section: Heading ("Plan#Next") or block ("^id").
         lines: "10-20", "10-" or "10".
         part: "outline" has headings with their lines, tags, numbers of links and tasks; "fields" Dataview's (key:: value).
-        queries: Also give what the dataview blocks of each note show.
+        queries: Also give what the dataview blocks and inline queries (`= this.x`) of each note show.
         max_tokens: Read at most this much of all together, roughly counted.
     """
     paths, days = _with_days(vault, progress, paths)

@@ -18,7 +18,6 @@ from vaultwire.vault.guides import find_guide
 from vaultwire.vault.index.link_graph import LinkGraph
 from vaultwire.vault.index.rows import AnyOf, NameEndsWith
 from vaultwire.vault.insights.listing import Branch, columns_of, folder_tree
-from vaultwire.vault.insights.similar import related_notes
 from vaultwire.vault.links.note_lookup import locate, locate_folder
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.search.filters import NoteFilterText, TaskFilter, parse_note_filter, property_types
@@ -271,6 +270,8 @@ class Overview:
 
         Raises VaultError as ``locate`` does.
         """
+        from vaultwire.vault.insights.similar import related_notes  # noqa: PLC0415 - rarely needed, here and below
+
         path = locate(self._files, self._index, name, progress)
         text = plain_text(self._files.read(path).data)
         return path, related_notes(self._index, path, text, parse_note(text).tags, limit, progress)
@@ -283,7 +284,8 @@ class Overview:
         Where the person has named a model, notes near in meaning are among them. See ``insights.suggested_links``. Raises
         VaultError as ``locate`` does.
         """
-        from vaultwire.vault.insights.suggested_links import suggested_links  # noqa: PLC0415 - rarely needed
+        from vaultwire.vault.insights.similar import related_notes  # noqa: PLC0415
+        from vaultwire.vault.insights.suggested_links import suggested_links  # noqa: PLC0415
 
         path = locate(self._files, self._index, name, progress)
         text = plain_text(self._files.read(path).data)

@@ -54,6 +54,11 @@ EVERYTHING = """
     ]
   }
 }
+=== .obsidian/plugins/dataview/data.json
+{
+  "renderNullAs": "\\\\-", "defaultDateFormat": "dd", "defaultDateTimeFormat": "HH", "tableIdColumnName": "N",
+  "tableGroupColumnName": "G", "inlineQueryPrefix": "dv:", "taskCompletionTracking": true
+}
 === .obsidian/plugins/periodic-notes/data.json
 {
   "showGettingStartedBanner": false,
@@ -106,6 +111,12 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
             "-": TaskStatus("CANCELLED", " "),
             "/": TaskStatus("IN_PROGRESS", "x"),
         },
+        dataview_date="dd",
+        dataview_time="HH",
+        dataview_nothing="\\-",
+        dataview_file="N",
+        dataview_group="G",
+        dataview_inline="dv:",
     )
 
 

@@ -6,14 +6,15 @@ file changes. Notes that this run may not see are in no answer: the index does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
 from vaultwire.bases.base_blocks import query_blocks
 from vaultwire.bases.values import TooMuchMemoryError
 from vaultwire.dataview.evaluation import check_calls
-from vaultwire.dataview.fields import NO_FIELDS, NoteFields, may_have_fields, note_fields
+from vaultwire.dataview.fields import NO_FIELDS, NoteFields, inline_queries, note_fields
 from vaultwire.dataview.functions import FUNCTION_NAMES, Shared
 from vaultwire.dataview.pages import Page
 from vaultwire.dataview.pages import Vault as PageVault
@@ -35,6 +36,7 @@ from vaultwire.dataview.tree import (
     expressions_of,
 )
 from vaultwire.dataview.tree import Index as IndexNode
+from vaultwire.dataview.values import DEFAULT_TEXTS, TextSettings
 from vaultwire.vault.base_queries.bases import in_zone
 from vaultwire.vault.base_queries.host import VaultHost
 from vaultwire.vault.caller import RememberedFacts
@@ -45,7 +47,7 @@ from vaultwire.vault.errors import INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.index.index import Index
 from vaultwire.vault.index.rows import Below, NameEndsWith, RowFile, Rows, Tagged
 from vaultwire.vault.links.note_lookup import locate
-from vaultwire.vault.settings.obsidian_settings import CachedSettings
+from vaultwire.vault.settings.obsidian_settings import CachedSettings, Settings
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 
 # What the facts of one note take beside its texts.
@@ -75,27 +77,29 @@ class NotesHost(VaultHost):
         self._disk = files.with_pending(None)
         self._known = known
         self._reads_items = bool(names & _ITEM_NAMES)
+        self._latest = "", NO_FIELDS
 
     def fields(self, path: str) -> NoteFields:
         """See ``dataview.pages.Notes``."""
-        file = self._file(path)
-        if file is None or not is_note(file.path):
-            return NO_FIELDS
-        stamp = (file.size, file.modified_ns)
-        known = self._known.get((path, True), stamp)
-        if known is None and not self._reads_items:
-            known = self._known.get((path, False), stamp)
-        return self._read(file, stamp) if known is None else known
+        if path != self._latest[0]:  # an expression asks for several fields of a note
+            file = self._file(path)
+            self._latest = path, NO_FIELDS if file is None or not is_note(path) else self._fields_of(file)
+        return self._latest[1]
 
-    def _read(self, file: RowFile, stamp: tuple[int, int]) -> NoteFields:
+    def _fields_of(self, file: RowFile) -> NoteFields:
+        stamp = (file.size, file.modified_ns)
+        known: tuple[bool, NoteFields] | None = self._known.get(file.path, stamp)
+        if known and (known[0] or not self._reads_items):
+            return known[1]
         try:
-            text = plain_text(self._disk.read(file.path).data)
+            data = self._disk.read(file.path).data
         except VaultError:  # it is gone, or too large
             return NO_FIELDS
-        fields = note_fields(text) if self._reads_items or may_have_fields(text) else NO_FIELDS
+        has_items = self._reads_items or b"::" in data
+        fields = note_fields(plain_text(data)) if has_items else NO_FIELDS
         size = _FACT_BYTES + sum(len(name) + len(value) + _FACT_BYTES for name, value in fields.fields)
         size += sum(_ITEM_BYTES + 2 * len(item.text) for item in fields.items)
-        self._known.keep((file.path, self._reads_items or may_have_fields(text)), stamp, fields, size)
+        self._known.keep(file.path, stamp, (has_items, fields), size)
         return fields
 
 
@@ -123,6 +127,22 @@ class DataviewQueries:
         blocks = query_blocks(plain_text(self._files.read(path).data), "dataview")
         return path, [QueryBlock(number, block.line, block.text) for number, block in enumerate(blocks, 1)]
 
+    def inline(self, text: str, this: str, progress: Progress = NO_PROGRESS) -> Iterator[tuple[int, str, Result]]:
+        """Yield the inline queries of a note's text: line (from 1), expression and result, a list with one row and column.
+
+        ``this``: the path of the note. Raises VaultError as ``query`` only for the note itself: a query that cannot be read
+        gives a result with a problem and no row.
+        """
+        source = this.replace("\\", r"\\").replace('"', r"\"")
+        for line, expression in inline_queries(text, self._settings.get().dataview_inline or "="):
+            try:
+                result = self.query(f'LIST WITHOUT ID {expression}\nFROM "{source}"', this, progress)
+            except VaultError as error:
+                if error.details.get("argument") != "query":
+                    raise
+                result = Result("list", [], [], [re.sub(r" Line \d+, column \d+:", "", error.message)])
+            yield line, expression, result
+
     def query(self, text: str, this: str = "", progress: Progress = NO_PROGRESS) -> Result:
         """Return what a query gives. ``this``: the note that it stands in, as people name notes; "" for none.
 
@@ -144,7 +164,7 @@ class DataviewQueries:
         now = in_zone(self._now())
         zone = now.tzinfo
         assert zone is not None, "in_zone gives one"
-        vault = PageVault(host, zone)
+        vault = PageVault(host, zone, _texts(self._settings.get()))
         shared = Shared(vault, now, Page(vault, around) if around else None)
         notes = _Sources(rows, host, around, progress).notes(query.source)
         host.list_files(notes)
@@ -155,6 +175,19 @@ class DataviewQueries:
             raise VaultError(TOO_LARGE, f"{error}. {hint}", argument="query") from None
         finally:
             host.release()
+
+
+def _texts(settings: Settings) -> TextSettings:
+    own = {
+        "day": settings.dataview_date,
+        "moment": settings.dataview_time,
+        "file_column": settings.dataview_file,
+        "group_column": settings.dataview_group,
+    }
+    texts = DEFAULT_TEXTS._replace(**{name: text for name, text in own.items() if text})
+    nothing = settings.dataview_nothing
+    # It is written as Markdown: the plugin's default is "\\-".
+    return texts if nothing is None else texts._replace(nothing=re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", nothing))
 
 
 class _Sources:

@@ -183,6 +183,8 @@ class _Narrowing:
         self._query = query
         self._rows = rows
         self._progress = progress
+        self._note = _OneNote(query.host.property_type)
+        self._of_note_query = Query(self._note, query.now, query.formulas, compiled=query.compiled)
 
     def of_filter(self, condition: Filter, depth: int = 0, *, holds: bool = True) -> Narrowed:
         """Return what the index can say of where a filter holds or, without ``holds``, of where it does not."""
@@ -229,9 +231,8 @@ class _Narrowing:
 
     def _of_note(self, node: Node, properties: Mapping[str, PropertyValue]) -> Value:
         """Return what an expression gives for a file that has these properties, and nothing else."""
-        host = _OneNote(properties, self._query.host.property_type)
-        query = Query(host, self._query.now, self._query.formulas, compiled=self._query.compiled)
-        return evaluate(node, Row(query, ""))
+        self._note.values = properties
+        return evaluate(node, Row(self._of_note_query, ""))
 
     def _passes(self, node: Node, properties: Mapping[str, PropertyValue]) -> bool | None:
         """Tell whether an expression holds for a file with these properties; None if it fails for it."""
@@ -434,8 +435,8 @@ _OF_FUNCTION: Mapping[str, Callable[[_Narrowing, tuple[Node, ...]], Narrowed | N
 class _OneNote:
     """A vault with one file that has these properties and nothing else (``bases.row.Host``)."""
 
-    def __init__(self, properties: Mapping[str, PropertyValue], property_type: Callable[[str], str]) -> None:
-        self._properties = properties
+    def __init__(self, property_type: Callable[[str], str]) -> None:
+        self.values: Mapping[str, PropertyValue] = {}
         self.property_type = property_type
 
     def resolve(self, linktext: str, source: str) -> None:  # noqa: ARG002 - there are no other files
@@ -445,7 +446,7 @@ class _OneNote:
         return FileFacts(0, 0, 0)
 
     def properties(self, path: str) -> Mapping[str, PropertyValue]:  # noqa: ARG002
-        return self._properties
+        return self.values
 
     def tags(self, path: str) -> Sequence[str]:  # noqa: ARG002
         return ()

@@ -300,7 +300,8 @@ class Changes:
         ``folders_of`` made, of which these steps undo a part.
 
         Raises VaultError, and then nothing has changed: STALE_EDIT if a file is not as a step expects it, NOTE_EXISTS,
-        FILE_NOT_FOUND, PERMISSION_DENIED, PATH_OUTSIDE_VAULT, TOO_LARGE, WRITE_FAILED, JOURNAL_FAILED.
+        FILE_NOT_FOUND, PERMISSION_DENIED, PATH_OUTSIDE_VAULT, TOO_LARGE, WRITE_FAILED, JOURNAL_FAILED. One WRITE_FAILED
+        is not so: the right to change the vault was lost after the first step, and the message says that it is not known.
         """
         assert self._holder == threading.get_ident(), "execute outside of locked"
         planned = simplified(list(steps))
@@ -376,15 +377,23 @@ class Changes:
         except BaseException as error:
             # A step that raises VaultError was not taken; any other exception may come in the middle of one.
             taken = begun - 1 if begun and isinstance(error, VaultError) else begun
-            self._try_to_roll_back(intent, staged, stages, min(taken, count))
+            is_back = self._try_to_roll_back(intent, staged, stages, min(taken, count))
+            if taken and not is_back and isinstance(error.__cause__, RecordsAwayError):
+                # The next owner finishes it if all steps are taken. No retryAfter: a second try may double it.
+                message = (
+                    f"Change {intent.id} was interrupted, and perhaps it is made: {error.__cause__.strerror}. "
+                    "Look at the notes before you repeat it."
+                )
+                raise VaultError(WRITE_FAILED, message, id=intent.id) from error
             raise
 
-    def _try_to_roll_back(self, intent: Intent, staged: StagedChange, stages: Stages, begun: int) -> None:
+    def _try_to_roll_back(self, intent: Intent, staged: StagedChange, stages: Stages, begun: int) -> bool:
         try:
             self._roll_back(intent, staged, stages, begun)
         except (OSError, VaultError):  # the change stays open; the next one tries again
-            return
+            return False
         self._tell_index(intent)
+        return True
 
     def _roll_back(self, intent: Intent, staged: StagedChange, stages: Stages, begun: int | None = None) -> None:
         unrestored = intent.unrestored

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultwire.markdown.parsed_note import Span
-from vaultwire.markdown.three_way import form_of, join
 from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.changes.projected_tree import ProjectedTree
 from vaultwire.vault.disk.contents import Content
@@ -106,6 +105,8 @@ def _merged(path: VaultPath, now: Content, old: Content | None, new: Content) ->
         mine, base, theirs = (content.data.decode() for content in (now, old or Content(b""), new))
     except UnicodeDecodeError:
         return Overlap(f"{path!r} is no text and was changed since")
+    from vaultwire.markdown.three_way import form_of, join  # noqa: PLC0415 - few changes need it
+
     joined = join(base, mine, theirs, form_of(path))
     if not joined.clashes and old is not None:
         return Write(path, now, joined.text.encode())

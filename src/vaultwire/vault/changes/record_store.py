@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from vaultwire.vault.disk.file_operations import (
@@ -314,6 +313,8 @@ class SqliteRecords:
 
     def _connected_to_read(self) -> sqlite3.Connection:
         """Return a connection for one use: in a folder that it may not write to, SQLite sees nothing of what others write."""
+        from pathlib import Path  # noqa: PLC0415 - few runs need it
+
         is_whole = not os.path.exists(f"{self._path}-wal")
         return _connected(f"{Path(self._path).as_uri()}?mode=ro{'&immutable=1' if is_whole else ''}", uri=True)
 

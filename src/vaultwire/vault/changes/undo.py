@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-from vaultwire.markdown.three_way import Conflict, form_of, revert
 from vaultwire.vault.changes.change import Change, DetailedChange, Move, Step, Write, moves_of, paths_of
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.projected_tree import MovePaths, ProjectedTree, simplified
@@ -238,6 +237,8 @@ class _UndoPlanner:
             self._revert(step, step.old.data, after.data, path)
 
     def _revert(self, step: Write, before: bytes, after: bytes, path: VaultPath) -> None:
+        from vaultwire.markdown.three_way import Conflict, form_of, revert  # noqa: PLC0415 - few runs undo
+
         now = self._tree.read(path) or b""
         try:
             reverted = revert(now.decode(), before.decode(), after.decode(), form_of(path))

@@ -12,9 +12,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from vaultwire.vault.value_types import Progress
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from vaultwire.vault.value_types import Progress
 
 if sys.platform == "win32":
     import msvcrt
@@ -74,6 +77,19 @@ class ProcessLock:
         progress.check()
         progress.report(0, 0, self._waiting_for)
         time.sleep(self._poll_seconds)
+
+
+def is_held(path: str) -> bool:
+    """Tell whether another process has the lock of a file. Where that cannot be told, nobody has."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return False
+    try:
+        return _take(descriptor) is False
+    finally:
+        _release(descriptor)
+        os.close(descriptor)
 
 
 def _is_refused(path: str) -> bool:

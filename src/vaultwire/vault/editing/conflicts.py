@@ -25,6 +25,7 @@ from vaultwire.markdown.parse import conflict_blocks
 from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties, written_properties
+from vaultwire.markdown.property_values import same_value
 from vaultwire.markdown.three_way import Choice, Clash, Joined, form_of, join
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.changes.change import Move, Step, Write
@@ -78,11 +79,11 @@ def find_conflict_copies(
 
     A file of a name that people give, too, is one only if its text is a version of the other's.
     """
-    copies = [
-        copy
-        for copy in conflict_copies(index.paths(progress), files.root)
-        if place is None or lies_in(copy.path, place)
-    ]
+    return _copies_among(index.paths(progress), files, place)
+
+
+def _copies_among(paths: list[VaultPath], files: Files, place: VaultPath | None) -> list[ConflictCopy]:
+    copies = [copy for copy in conflict_copies(paths, files.root) if place is None or lies_in(copy.path, place)]
     return [copy for copy in copies if copy.is_certain or _are_versions(files, copy)]
 
 
@@ -101,31 +102,25 @@ class Conflicts:
         self._bench = bench
         self._files = bench.files
 
-    def copies(self, folder: str, progress: Progress) -> list[ConflictCopy]:
-        """Return the conflict copies below a folder, in path order. Raises VaultError (FILE_NOT_FOUND) for the folder."""
-        return find_conflict_copies(self._files, self._bench.index, progress, locate_folder(self._files, folder))
+    def all(self, folder: str, progress: Progress) -> tuple[list[ConflictCopy], list[MarkedFile]]:
+        """Return the conflict copies below a folder, and the files with conflicts that Git left, both in path order.
 
-    def marked(self, folder: str, progress: Progress) -> list[MarkedFile]:
-        """Return the files below a folder with conflicts that Git left, in path order, without those that Git calls a backup.
-
-        Raises VaultError (FILE_NOT_FOUND) for the folder.
+        Files that Git calls a backup are copies. Raises VaultError (FILE_NOT_FOUND) for the folder.
         """
-        files, place = self._files, locate_folder(self._files, folder)
-        suspects = self._bench.index.suspects(
-            place, {}, progress
-        ).paths  # its notes have marks for what the index knows
-        bases = (
-            path for path in self._bench.index.paths(progress) if is_base(path) and (not place or lies_in(path, place))
-        )
+        files, index, place = self._files, self._bench.index, locate_folder(self._files, folder)
+        paths = index.paths(progress)
+        # The index knows which notes have marks, and nothing of what is in a base.
+        suspects = {*index.suspects(place, {}, progress).paths}
+        suspects.update(path for path in paths if is_base(path) and (not place or lies_in(path, place)))
         marked: list[MarkedFile] = []
-        for path in asking(progress, sorted({*suspects, *bases})):
+        for path in asking(progress, sorted(suspects)):
             try:
                 data = files.read(path).data
             except VaultError:  # it is gone, or too large to be joined
                 continue
             lines = [span.first for span, _, _ in _blocks_in(data)]
             marked += [MarkedFile(path, lines)] if lines else []
-        return marked
+        return _copies_among(paths, files, place), marked
 
     def join(
         self, name: str, choices: Sequence[Choice], if_match: str | None, progress: Progress, *, dry_run: bool
@@ -228,7 +223,9 @@ class Conflicts:
                 best = fit, text, source
         if best is None:
             return None, "", set()
-        base = _without_unknown(best[1], mine, theirs, removed, form_of(path) == "note")
+        is_note = form_of(path) == "note"
+        unsure = _unsure_properties(best[1], mine, theirs, versions) if is_note else set()
+        base = _without_unknown(best[1], mine, theirs, removed, unsure, is_note=is_note)
         if base is None:
             return None, "", set()
         return base, best[2], _doubtful(base, mine, theirs, removed)
@@ -306,8 +303,53 @@ def _is_surely_reworded(line: str, now: str) -> bool:
     return len(words) >= _LEAST_WORDS and 4 * stayed.total() >= 3 * len(words)
 
 
-def _without_unknown(base: str, mine: str, theirs: str, removed: set[str], is_note: bool) -> str | None:
-    """Return a base without what one side lacks and no change on record removed; None if it cannot be written so."""
+def _unsure_properties(base: str, mine: str, theirs: str, versions: Sequence[tuple[str, str, str | None]]) -> set[str]:
+    """Return the names, case folded, of values that one side may have set without the other's knowledge.
+
+    Such a value is the base's and one side's, the other side has another one, and a version on record had another one, too:
+    both may have changed that. Not if ``mine`` has the other value and a change on record replaced the base's.
+    """
+    old, own, other = (_properties_of(text) for text in (base, mine, theirs))
+    changed = {
+        name: same_value(own[name], value)
+        for name, value in old.items()
+        if name in own
+        and name in other
+        and not isinstance(value, list)
+        and same_value(own[name], value) is not same_value(other[name], value)
+    }
+    if not changed:
+        return set()
+    steps = [(_properties_of(text), None if newer is None else _properties_of(newer)) for text, _, newer in versions]
+    return {
+        name
+        for name, is_of_theirs in changed.items()
+        if any(not _has(before, name, old[name]) for before, _ in steps)
+        and (
+            is_of_theirs
+            or not any(
+                after is not None and _has(before, name, old[name]) and not _has(after, name, old[name])
+                for before, after in steps
+            )
+        )
+    }
+
+
+def _properties_of(text: str) -> dict[str, PropertyValue]:
+    return {name.casefold(): value for name, value in written_properties(text).items()}
+
+
+def _has(properties: dict[str, PropertyValue], name: str, value: PropertyValue) -> bool:
+    return name in properties and same_value(properties[name], value)
+
+
+def _without_unknown(
+    base: str, mine: str, theirs: str, removed: set[str], unsure: set[str], *, is_note: bool
+) -> str | None:
+    """Return a base without ``unsure`` properties and without what one side lacks and no change on record removed.
+
+    None if it cannot be written so.
+    """
     lines, own, other = (Counter(filter(str.strip, lines_of(each))) for each in (base, mine, theirs))
     lacking = _lacking(lines, own) | _lacking(lines, other)
     if not is_note:
@@ -319,10 +361,10 @@ def _without_unknown(base: str, mine: str, theirs: str, removed: set[str], is_no
     if not head:
         return "".join(body)
     values = written_properties(head)
-    sides = [{name.casefold(): value for name, value in written_properties(text).items()} for text in (mine, theirs)]
+    sides = [_properties_of(text) for text in (mine, theirs)]
     shared: dict[str, PropertyValue] = {}
     for name, value in values.items():
-        if all(name.casefold() in side for side in sides):
+        if name.casefold() not in unsure and all(name.casefold() in side for side in sides):
             items = [[*items_of(side[name.casefold()])] for side in sides]
             shared[name] = (
                 [item for item in value if all(any(same_item(name, item, each) for each in side) for side in items)]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.markdown.three_way import form_of, join
 from vaultwire.vault.caller import Caller, RememberedFacts, RememberedResults
 from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, files_of, follow, paths_of
 from vaultwire.vault.changes.executor import Changes
@@ -595,6 +594,8 @@ class Workbench:
         diff = unified(plain_text(base), plain_text(now), path)
         if len(diff) > _MAX_MERGED_DIFF:
             raise _not_merged(stale, "too much of it has changed")
+        from vaultwire.markdown.three_way import form_of, join  # noqa: PLC0415 - few commands change a file
+
         joined = join(before, mine, theirs, form_of(path))
         if joined.clashes:
             places = len(joined.clashes)

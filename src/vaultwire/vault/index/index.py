@@ -191,9 +191,15 @@ class Index:
 
     def suspects(self, folder: VaultPath | None, misfits: Misfits, progress: Progress) -> Suspects:
         """Return the notes and canvases that may have a fault (``vault.links.checks``)."""
-        graph = self.link_graph(progress)
-        lost_parts = self._remember(summaries.with_lost_parts, progress)
-        return self._ask(lambda catalog: summaries.suspects(catalog, graph, lost_parts, folder, misfits), progress)
+
+        def answer(catalog: Catalog) -> Suspects:
+            graph = self._latest_graph(catalog, progress)
+            lost_parts = remembered(
+                self._memory, (summaries.with_lost_parts,), catalog, lambda: summaries.with_lost_parts(catalog)
+            )
+            return summaries.suspects(catalog, graph, lost_parts, folder, misfits)
+
+        return self._ask(answer, progress)
 
     def paths(self, progress: Progress) -> list[VaultPath]:
         """Return every file a link may lead to, notes and attachments, in path order."""
@@ -256,12 +262,11 @@ class Index:
 
     def link_graph(self, progress: Progress) -> LinkGraph:
         """Return the graph of all links; the same object as long as nothing changes."""
+        return self._ask(lambda catalog: self._latest_graph(catalog, progress), progress)
 
-        def answer(catalog: Catalog) -> LinkGraph:
-            self._graph = latest = latest_graph(catalog, self._graph, progress)
-            return latest[1]
-
-        return self._ask(answer, progress)
+    def _latest_graph(self, catalog: Catalog, progress: Progress) -> LinkGraph:
+        self._graph = latest = latest_graph(catalog, self._graph, progress)
+        return latest[1]
 
     def rows(self, progress: Progress, *, has_inline_fields: bool = True) -> Rows:
         """Bring the index up to date, and return what answers the questions of one query of a base.

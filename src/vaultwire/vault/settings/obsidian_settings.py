@@ -274,7 +274,8 @@ class Settings(NamedTuple):
     does not depend on the case of its name. ``periodic_notes`` has those that are switched on in the community plugin Periodic
     Notes, by their period (``vault.days``). ``tasks_…`` are those of the community plugin Tasks: ``tasks_next_below`` puts the
     next one of a task that repeats below it; with ``tasks_day_of_name`` a task without dates is scheduled for the day in its
-    note's name, in the folders of ``tasks_name_folders`` (none: everywhere).
+    note's name, in the folders of ``tasks_name_folders`` (none: everywhere). ``dataview_…`` are those of the community plugin
+    Dataview for texts: formats of Luxon, what stands for null, names of columns, what begins an inline query.
     """
 
     user_ignore_filters: tuple[str, ...] = ()
@@ -303,6 +304,12 @@ class Settings(NamedTuple):
     tasks_name_format: str = ""
     tasks_name_folders: tuple[str, ...] = ()
     tasks_statuses: Mapping[str, TaskStatus] = TASK_STATUSES
+    dataview_date: str = ""
+    dataview_time: str = ""
+    dataview_nothing: str | None = None
+    dataview_file: str = ""
+    dataview_group: str = ""
+    dataview_inline: str = "="
     problems: tuple[Problem, ...] = ()
 
 
@@ -363,7 +370,7 @@ def _decode(data: bytes) -> FileContent:
 
 
 class CachedSettings:
-    """The settings of one vault, always as they are now. Each question looks at seven files."""
+    """The settings of one vault, always as they are now. Each question looks at eight files."""
 
     def __init__(self, root: str) -> None:
         self._files = {name: CachedFile(os.path.join(root, CONFIG_FOLDER, name)) for name in KEYS}
@@ -565,6 +572,14 @@ KEYS: Final[Mapping[str, tuple[tuple[str, str, _Check], ...]]] = {
         ("filenameAsScheduledDateFormat", "tasks_name_format", _text),
         ("filenameAsDateFolders", "tasks_name_folders", _texts),
         ("statusSettings", "tasks_statuses", _statuses),
+    ),
+    "plugins/dataview/data.json": (
+        ("defaultDateFormat", "dataview_date", _text),
+        ("defaultDateTimeFormat", "dataview_time", _text),
+        ("renderNullAs", "dataview_nothing", _text),
+        ("tableIdColumnName", "dataview_file", _text),
+        ("tableGroupColumnName", "dataview_group", _text),
+        ("inlineQueryPrefix", "dataview_inline", _text),
     ),
 }
 """Each file's keys, the fields of ``Settings`` they fill, and what their values must be."""
