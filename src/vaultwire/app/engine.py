@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from functools import partial
 
 from vaultwire.config import Config, ConfigError
@@ -13,7 +14,7 @@ from vaultwire.trust.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from vaultwire.meaning.finding import Finding
     from vaultwire.toolkit.registry import AnyTool, Description, Outside
@@ -298,6 +299,22 @@ def examine_journal(config: Config) -> JournalReport:
     try:
         return Changes(files, index, config.state, recovers=False).report()
     finally:
+        index.close()
+
+
+@contextmanager
+def own_records(config: Config) -> Iterator[RecordStore]:
+    """Yield what this computer has recorded of the vault. Meanwhile no program changes that. Raises VaultError."""
+    from vaultwire.vault.changes.executor import Changes  # noqa: PLC0415 - for one command only
+
+    files = open_files(config)
+    index = open_index(files, None)
+    changes = Changes(files, index, config.state)
+    try:
+        with changes.locked():  # what was left open is settled first
+            yield changes.store
+    finally:
+        changes.store.close()
         index.close()
 
 
