@@ -6,7 +6,7 @@ from pathlib import Path
 
 from support.command_line import run_command
 from support.postgres import PostgresServer
-from vaultwire.cluster.database import Database
+from vaultwire.cluster.database import NEWEST, Database
 from vaultwire.cluster.leases import Leases
 
 
@@ -17,12 +17,12 @@ def test_a_database_is_prepared_and_checked(url: str, postgres: PostgresServer) 
     postgres.execute(url, "CREATE ROLE servant LOGIN PASSWORD 'p'")
     done = run_command("database", "init", url, "--grant", "servant")
     assert done.returncode == 0
-    assert done.stdout.endswith("schema 1 is there now\nThe role servant has what a server needs\n")
+    assert done.stdout.endswith(f"schema {NEWEST} is there now\nThe role servant has what a server needs\n")
     assert "nothing was missing" in run_command("database", "upgrade", url).stdout
     done = run_command("database", "check", VAULTWIRE_DATABASE=postgres.url(url.rpartition("/")[2], "servant", "p"))
     assert done.returncode == 0
     assert "is ready: PostgreSQL " in done.stdout
-    assert ", schema 1, without TLS" in done.stdout
+    assert f", schema {NEWEST}, without TLS" in done.stdout
 
 
 def test_vaults_are_listed_and_moved(url: str, database: Database, tmp_path: Path) -> None:

@@ -6,22 +6,18 @@ import itertools
 import json
 import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import pytest
 
 from support.command_line import run_command
 from support.postgres import PostgresServer, running_postgres
-from support.serving import Reply, Serving
+from support.serving import Serving
+from support.teams import OWNER, STAND_BY, Client, Start, issue, role, text_of, wait_for, write
 from support.vaults import write_vault
 from vaultwire.cluster.database import Database
-
-Start: TypeAlias = Callable[..., Serving]
-OWNER, STAND_BY = "owner", "stand-by"
 
 
 @pytest.fixture
@@ -44,59 +40,12 @@ def start(vault: Path, tmp_path: Path, url: str, database: Database) -> Iterator
         yield begin
 
 
-def role(server: Serving) -> str:
-    answer: dict[str, str] = server.request("GET", "/ready").json
-    return answer["role"] if answer["status"] == "ok" else ""
-
-
-def wait_for(is_so: Callable[[], object]) -> None:
-    """Ask until it is so; the test's own time limit ends what never is."""
-    pause = threading.Event()
-    while not is_so():
-        pause.wait(0.05)
-
-
 def owner_and_other(start: Start, *options: str) -> tuple[Serving, Serving]:
     owner = start(*options)
     wait_for(lambda: role(owner) == OWNER)
     other = start(*options)
     wait_for(lambda: role(other) == STAND_BY)
     return owner, other
-
-
-def write(server: Serving, name: str) -> Reply:
-    return server.call("write_note", {"path": f"{name}.md", "content": f"by {name}"})
-
-
-def text_of(reply: Reply) -> str:
-    assert reply.status == 200, reply
-    return "".join(part["text"] for part in reply.json["content"])
-
-
-class Client:
-    """An MCP client of the handshake era, whose every request may go to another server."""
-
-    def __init__(self, server: Serving) -> None:
-        self._numbers = itertools.count(1)
-        self._headers = {"content_type": "application/json", "accept": "application/json, text/event-stream"}
-        about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-        answer = self.post(server, "initialize", about)
-        self._headers |= {"mcp_session_id": answer.headers["mcp-session-id"], "mcp_protocol_version": "2025-06-18"}
-        body = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode()
-        assert server.request("POST", "/mcp", body, **self._headers).status == 202
-
-    def post(self, server: Serving, method: str, params: dict[str, Any]) -> Reply:
-        body = {"jsonrpc": "2.0", "id": next(self._numbers), "method": method, "params": params}
-        return server.request("POST", "/mcp", json.dumps(body).encode(), **self._headers)
-
-    def listen(self, server: Serving) -> Iterator[str]:
-        """Yield the lines of the stream that a GET opens."""
-        lines = {name.replace("_", "-"): value for name, value in self._headers.items()}
-        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items() if name != "content-type")
-        with server.connect() as connection:
-            connection.sendall(f"GET /mcp HTTP/1.1\r\nHost: localhost\r\n{head}\r\n".encode())
-            with connection.makefile("r", encoding="utf-8") as stream:
-                yield from stream
 
 
 def test_any_server_answers(start: Start) -> None:
@@ -190,8 +139,7 @@ def test_a_vault_is_released_to_another_server(start: Start, url: str) -> None:
     listed = run_command("database", "owners", url).stdout
     assert listed.startswith("Notes\t")
     assert f"at {other.url}, " in listed
-    assert client.post(owner, "tools/list", {}).status == 404  # its session was the first owner's
-    assert Client(owner).post(owner, "tools/list", {}).status == 200
+    assert "resources" in client.post(owner, "resources/list", {}).json["result"]  # its session goes on
 
 
 def test_without_the_database_notes_are_read_and_nothing_is_changed(start: Start, vault: Path) -> None:
@@ -236,7 +184,7 @@ def test_when_the_lease_is_over_nothing_is_answered_until_the_database_is_back(s
 
 def test_a_request_is_passed_on_once(start: Start) -> None:
     _, other = owner_and_other(start)
-    refused = other.request("GET", "/bridge/v1/health", vaultwire_passed_on="1")
+    refused = other.call("list_changes", {}, vaultwire_passed_on="1")
     assert (refused.status, refused.headers["retry-after"]) == (503, "2")
 
 
@@ -250,24 +198,44 @@ def test_an_owner_that_cannot_be_reached_is_told(start: Start) -> None:
     assert "cannot be reached. Nothing was done" in refused.json["message"]
 
 
-def test_keys_are_the_owners_to_check(start: Start, tmp_path: Path) -> None:
-    state = tmp_path / "machine1" / "state"
-    key = run_command("keys", "issue", "anna", VAULTWIRE_STATE=str(state)).stdout.split()[-1]
-    other_state = tmp_path / "machine2" / "state"
-    run_command("keys", "issue", "ben", VAULTWIRE_STATE=str(other_state))
-    _, other = owner_and_other(start, "--require-key")
+def statuses(key: str, *servers: Serving) -> list[int]:
+    return [server.call("list_changes", {}, x_api_key=key).status for server in servers]
+
+
+def test_a_key_opens_every_server_until_it_is_revoked(start: Start, url: str, tmp_path: Path) -> None:
+    anna = issue("anna", url)
+    owner, other = owner_and_other(start, "--require-key")
     assert write(other, "A").status == 401
-    body = json.dumps({"arguments": {"path": "A.md", "content": "x"}}).encode()
-    assert other.request("POST", "/bridge/v1/tools/write_note/call", body, x_api_key=key).status == 200
+    assert statuses(anna, owner, other) == [200, 200]
+    ben = run_command("keys", "issue", "ben", VAULTWIRE_DATABASE=url).stdout.split()[-1]
+    wait_for(lambda: statuses(ben, owner, other) == [200, 200])
+    listed = run_command("keys", "list", "--database", url).stdout
+    assert [line.split()[0] for line in listed.splitlines()] == ["anna", "ben"]
+    refused = run_command("keys", "issue", "anna", "--database", url)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "there is a key named anna already" in refused.stderr
+    assert run_command("keys", "revoke", "anna", "--database", url).returncode == 0
+    assert run_command("keys", "revoke", "anna", "--database", url).returncode == 1
+    wait_for(lambda: statuses(anna, owner, other) == [401, 401])
+    assert statuses(ben, owner, other) == [200, 200]
+    assert not [*tmp_path.rglob("key-*.json")]
 
 
-def test_nobody_comes_from_outside_to_an_owner_that_asks_for_no_key(start: Start, tmp_path: Path) -> None:
+def test_a_key_of_one_computer_is_none_of_several_servers(start: Start, url: str, tmp_path: Path) -> None:
+    state = str(tmp_path / "machine1" / "state")
+    key = run_command("keys", "issue", "anna", VAULTWIRE_STATE=state).stdout.split()[-1]
+    issue("ben", url)
+    server = start("--require-key")
+    assert server.call("list_changes", {}, x_api_key=key).status == 401
+
+
+def test_nobody_comes_from_outside_to_an_owner_that_asks_for_no_key(start: Start, url: str) -> None:
     owner = start()
     wait_for(lambda: role(owner) == OWNER)
-    run_command("keys", "issue", "anna", VAULTWIRE_STATE=str(tmp_path / "machine2" / "state"))
+    key = issue("anna", url)
     open_to_all = start("--host", "0.0.0.0", "--replica-url", "http://10.0.0.7:3000")
     wait_for(lambda: role(open_to_all) == STAND_BY)
-    refused = write(open_to_all, "A")
+    refused = open_to_all.call("list_changes", {}, x_api_key=key)
     assert refused.status == 503
     assert "from its own computer only" in refused.json["message"]
 
@@ -280,6 +248,7 @@ def test_nobody_comes_from_outside_to_an_owner_that_asks_for_no_key(start: Start
         (["--public-url", "https://notes.example.org"], "--public-url and --database exclude each other"),
         (["--ide"], "--ide and --database exclude each other"),
         (["--host", "0.0.0.0"], "--replica-url is needed"),
+        (["--require-key"], "issue one with vaultwire keys issue NAME --database URL"),
     ],
 )
 def test_what_cannot_work_is_told_at_once(

@@ -23,7 +23,8 @@ from typing import Self
 
 from support.postgres import OWNER, PostgresServer, system_binaries
 from vaultwire.cluster.database import Database
-from vaultwire.trust.keys import Keys
+from vaultwire.cluster.keys import KeyRows
+from vaultwire.trust.keys import SharedKeys
 
 REPLICAS = 3
 LEASE_SECONDS = 3
@@ -220,12 +221,11 @@ class Cluster:
             self.folder.chmod(0o755)
             self._start_database(running)
             self._start_pooler(running)
-            keys = self.folder / "keys"
-            self.key = Keys(str(keys)).issue("cluster")
+            with contextlib.closing(Database(self.database)) as database:
+                self.key = SharedKeys(KeyRows(database)).issue("cluster")
             for number in range(self._count):
                 machine = Machine(number, has_network=self._has_network)
                 running.callback(machine.remove)
-                shutil.copytree(keys, self.folder / machine.name / "state" / "keys")
                 joint = ("--database", self.database, "--lease-seconds", str(LEASE_SECONDS))
                 names = ("--allow-host", self.address, "--allow-host", "localhost", "--metrics")
                 replica = Replica(machine, self.folder, self._command, [*self._options, *joint, *names])

@@ -27,10 +27,12 @@ class Team:
         self.servers: list[Serving] = []
 
     def start_all(self) -> None:
-        """Start the servers, and wait until one of them owns the vaults."""
+        """Start the servers, and wait until the vaults are spread over them."""
         for _ in range(SERVERS):
             self.start()
-        self.owner()
+        most = -(-len(self._vaults) // SERVERS)
+        while self._owned()[-1] > most or sum(self._owned()) < len(self._vaults):
+            pass
 
     def start(self) -> None:
         """Start one more, with a state folder of its own."""
@@ -42,11 +44,14 @@ class Team:
         self.servers = [*self.servers, self._running.enter_context(server)]
 
     def owner(self) -> Serving:
-        """Return a server that owns vaults, as soon as there is one."""
+        """Return a server that owns most vaults, as soon as all vaults have owners."""
         while True:
-            for server in self.servers:
-                if server.request("GET", "/health").json["role"] == "owner":
-                    return server
+            owned = [server.request("GET", "/health").json["vaults"] for server in self.servers]
+            if sum(owned) == len(self._vaults):
+                return max(zip(owned, self.servers, strict=True), key=lambda pair: pair[0])[1]
+
+    def _owned(self) -> list[int]:
+        return sorted(server.request("GET", "/health").json["vaults"] for server in self.servers)
 
     def wait_until_ready(self) -> None:
         """Wait until each server would answer or pass a request on."""

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import pytest
 
 from support.http_service import ServiceThread
-from vaultwire.transports import listening, read_body, send_whole
+from vaultwire.transports import PASSED_ON, listening, read_body, send_whole
 from vaultwire.transports.http_server import Endpoint, Limits
-from vaultwire.transports.passing_on import PASSED_ON, pass_on
+from vaultwire.transports.passing_on import pass_on
 
 if TYPE_CHECKING:
     from vaultwire.transports import App, Message, Receive, Scope, Send

@@ -27,11 +27,15 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from vaultwire.review.glance.glance import Records
+    from vaultwire.vault.changes.record_store import RecordStore
 
 
-def make_desk(config: Config, get_vault: Callable[[str], Vault]) -> DeskEndpoint:
-    """Return the desk of a run. ``get_vault`` returns the run's own engine of a vault, by the name that the run gives it."""
-    desk = DeskEndpoint(desk_vaults(config, get_vault), Access(config.state))
+def make_desk(config: Config, get_vault: Callable[[str], Vault], vaults: DeskVaults | None = None) -> DeskEndpoint:
+    """Return the desk of a run. ``get_vault`` returns the run's own engine of a vault, by the name that the run gives it.
+
+    ``vaults``: what ``desk_vaults`` has returned, if that was called before.
+    """
+    desk = DeskEndpoint(vaults or desk_vaults(config, get_vault), Access(config.state))
     if config.policy is None:  # a command reads the policy as it is now, and keeps to it by itself
         desk.answer_command = partial(_answer_command, config, get_vault)
     return desk
@@ -83,8 +87,10 @@ def _answer_command(config: Config, get_vault: Callable[[str], Vault], body: byt
     return {"output": answer.value["structuredContent"]["output"]}
 
 
-def desk_vaults(config: Config, get_vault: Callable[[str], Vault]) -> DeskVaults:
-    """Return the vaults as the person reviews them; ``get_vault`` as for ``make_desk``.
+def desk_vaults(
+    config: Config, get_vault: Callable[[str], Vault], records_of: Callable[[str], RecordStore] | None = None
+) -> DeskVaults:
+    """Return the vaults as the person reviews them; ``get_vault`` as for ``make_desk``, ``records_of`` as for ``open_vault``.
 
     The person sees all notes. If the policy hides some, the desk has engines of its own, without the rules for paths.
     """
@@ -94,7 +100,7 @@ def desk_vaults(config: Config, get_vault: Callable[[str], Vault]) -> DeskVaults
         whole = loaded._replace(paths=None)
 
         def get(name: str) -> Vault:
-            return open_vault(config.for_vault(name), (), whole)
+            return open_vault(config.for_vault(name), (), whole, records_of)
 
     openers = {name or os.path.basename(folder) or folder: partial(get, name) for name, folder in config.vaults.items()}
     read_only = make_policy(config, loaded).read_only

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from functools import partial
 
 from vaultwire.config import Config, ConfigError
@@ -13,7 +14,7 @@ from vaultwire.trust.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from vaultwire.meaning.finding import Finding
     from vaultwire.toolkit.registry import AnyTool, Description, Outside
@@ -124,7 +125,8 @@ def open_vault(
 ) -> Vault:
     """Return the engine over the default vault; ``others`` are the names of the other vaults of this run.
 
-    ``records_of`` returns what keeps the records of a vault that several servers share, by its name.
+    ``records_of`` returns what keeps the records of a vault that several servers share, by its name; it raises what this raises
+    if this server does not own the vault.
     """
     from datetime import datetime  # noqa: PLC0415 - after the first answer
 
@@ -133,14 +135,14 @@ def open_vault(
     from vaultwire.vault.editing.workbench import Workbench  # noqa: PLC0415
     from vaultwire.vault.vault import Vault  # noqa: PLC0415
 
+    store = None if records_of is None else records_of(shared_name(config))  # first: it says whether this server may
     keep_private(config.state)
     files = open_files(config, loaded)
     index = open_index(files, config.cache)
     recovers = not make_policy(config, loaded).read_only
     changes = Changes(files, index, config.state, recovers=recovers)
-    if records_of is not None:
+    if store is not None:
         changes.recover()  # what a server without the database has left open on this computer
-        store = records_of(shared_name(config))
         changes = Changes(files, index, config.state, recovers=recovers, store=store)
     bench = Workbench(
         files,
@@ -297,6 +299,22 @@ def examine_journal(config: Config) -> JournalReport:
     try:
         return Changes(files, index, config.state, recovers=False).report()
     finally:
+        index.close()
+
+
+@contextmanager
+def own_records(config: Config) -> Iterator[RecordStore]:
+    """Yield what this computer has recorded of the vault. Meanwhile no program changes that. Raises VaultError."""
+    from vaultwire.vault.changes.executor import Changes  # noqa: PLC0415 - for one command only
+
+    files = open_files(config)
+    index = open_index(files, None)
+    changes = Changes(files, index, config.state)
+    try:
+        with changes.locked():  # what was left open is settled first
+            yield changes.store
+    finally:
+        changes.store.close()
         index.close()
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from vaultwire.remote.endpoint import SignIn
     from vaultwire.remote.store import Folders
     from vaultwire.server.handlers import Handlers
+    from vaultwire.server.mcp_endpoint import SharedSessions
     from vaultwire.server.vaults import Vaults
     from vaultwire.transports import App, Message, Receive, Scope, Send
     from vaultwire.transports.http_server import Endpoint, Limits
@@ -258,11 +259,24 @@ Narrow: TypeAlias = "Callable[[Folders], Methods]"
 """Returns the same for clients that see some folders only."""
 
 
-class _Doors:
-    """The doors through which clients use notes, over one set of methods: with its threads and its index updater."""
+class Sharing(NamedTuple):
+    """What several servers share. ``around`` returns what stands before a door, by the door's name."""
 
-    def __init__(self, methods: Methods, observer: guard.Observer) -> None:
+    around: Callable[[str, App], App]
+    sessions: SharedSessions
+    keys: Keys
+
+
+class _Doors:
+    """The doors through which clients use notes, over one set of methods: with its threads and its index updater.
+
+    Where several servers share the vaults, each of these is served from ``serve`` to ``leave``.
+    """
+
+    def __init__(self, methods: Methods, observer: guard.Observer, sessions: SharedSessions | None = None) -> None:
         self._handlers, new_session = methods
+        self._is_shared = sessions is not None
+        self._serving: dict[str, threading.Thread] = {}
         # Not a daemon: a thread that is stopped while it imports holds a lock that the end of the process needs.
         self._updater = threading.Thread(target=self._handlers.run_background, name="vaultwire-beside")
         self._workers = Workers(
@@ -272,12 +286,27 @@ class _Doors:
             on_crash=observer.crashed,
             has_room=MEMORY_BUDGET.has_room,
         )
-        self.mcp = streamable_http.StreamableHttp(self._workers, new_session, guard.KEY_NAME)
+        self.mcp = streamable_http.StreamableHttp(self._workers, new_session, guard.KEY_NAME, sessions)
         self.rest = rest.Rest(self._workers, guard.KEY_NAME)
 
     def open(self) -> None:
         """Begin to open the vault and to keep its index up to date."""
-        self._updater.start()
+        if not self._is_shared:
+            self._updater.start()
+
+    def serve(self, vault: str) -> None:
+        """Begin to open a vault that is shared, and to keep its index up to date."""
+        thread = threading.Thread(target=self._handlers.serve, args=(vault,), name="vaultwire-index-updater")
+        self._serving[vault] = thread
+        thread.start()
+
+    def leave(self, vault: str) -> None:
+        """Close a vault that is shared: calls that are under way have time to end."""
+        self._workers.end_in(vault, _LEFT_SECONDS)
+        self._handlers.vaults.leave(vault)
+        thread = self._serving.pop(vault, None)
+        if thread is not None:
+            thread.join()
 
     def end_streams(self) -> None:
         """End what would never end by itself. On the event loop."""
@@ -287,8 +316,9 @@ class _Doors:
         """End the calls in flight, and close the vault with all that is to be written."""
         self._workers.end(_LEFT_SECONDS)
         self._handlers.close()
-        if self._updater.ident is not None:
-            self._updater.join()
+        for thread in (self._updater, *self._serving.values()):
+            if thread.ident is not None:
+                thread.join()
 
 
 # Choices of folders whose engines are open at once: each has an index. The one that was not used for the longest time goes.
@@ -298,8 +328,10 @@ _MOST_NARROWED = 16
 class _AllDoors:
     """The doors for all clients: those who see some folders only have their own."""
 
-    def __init__(self, methods: Methods, narrow: Narrow | None, observer: guard.Observer) -> None:
-        self._all = _Doors(methods, observer)
+    def __init__(
+        self, methods: Methods, narrow: Narrow | None, observer: guard.Observer, sessions: SharedSessions | None = None
+    ) -> None:
+        self._all = _Doors(methods, observer, sessions)
         self._narrow = narrow
         self._observer = observer
         self._narrowed: dict[Folders, _Doors] = {}
@@ -307,6 +339,7 @@ class _AllDoors:
         self.folders_of: Callable[[str], Folders] = lambda _: ()
         """Returns the folders that a principal was allowed, none for all."""
         self.open, self.rest, self.mcp = self._all.open, self._answer_rest, self._answer_mcp
+        self.serve, self.leave = self._all.serve, self._all.leave
 
     async def _answer_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._doors_for(scope).mcp(scope, receive, send)
@@ -349,7 +382,7 @@ class _AllDoors:
 class HttpApp:
     """An ASGI app. On a server without lifespan events it opens with the first request and closes with the process."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts that the composition root puts together
         self,
         handlers: Handlers,
         new_session: Callable[[Revision | None], Session],
@@ -358,18 +391,24 @@ class HttpApp:
         observer: guard.Observer,
         desk: DeskEndpoint | None = None,
         narrow: Narrow | None = None,
+        *,
+        sharing: Sharing | None = None,
     ) -> None:
         """``desk`` is the page for the person, None for none. ``narrow``: for clients that see some folders only.
 
+        ``sharing``: how several servers share the vaults, None if this is the only one.
         ``new_session`` returns the protocol state of a handshake to come, or of requests at a fixed revision.
 
         Raises ConfigError where nobody could come in, or tokens cannot be checked.
         """
-        keys = _open_keys(network, is_local=address.is_local)
+        keys = _open_keys(network, None if sharing is None else sharing.keys, is_local=address.is_local)
         self._observer = observer
         self._desk = desk
         self._is_open = False
-        self._clients = _AllDoors((handlers, new_session), narrow, observer)
+        self._around: Callable[[str, App], App] = (lambda _, app: app) if sharing is None else sharing.around
+        sessions = None if sharing is None else sharing.sessions
+        self._clients = _AllDoors((handlers, new_session), narrow, observer, sessions)
+        self.serve, self.leave = self._clients.serve, self._clients.leave
         self._protected = _make_protected(network.oauth, address, observer)
         self._sign_in = _make_sign_in(network.public, observer, handlers)
         if self._sign_in is not None:
@@ -390,14 +429,14 @@ class HttpApp:
 
     def _doors(self, network: NetworkConfig) -> list[guard.Door]:
         doors = [
-            guard.Door("mcp", "/mcp", self._clients.mcp, MAX_MESSAGE_BYTES),
+            guard.Door("mcp", "/mcp", self._around("mcp", self._clients.mcp), MAX_MESSAGE_BYTES),
             guard.Door("health", "/health", guard.answer_health, 0, needs_key=False),
             # Clients look here for what a server may have. A 401 would say that it is there (RFC 8615).
             guard.Door("", "/.well-known", guard.answer_nothing, 0, False, guard.READING, refusal_headers=rest.CORS),
             guard.Door(
                 "v1",
                 rest.ROOT,
-                self._clients.rest,
+                self._around("v1", self._clients.rest),
                 rest.MAX_BODY_BYTES,
                 for_any_page=guard.EVERYTHING if network.cors_any_origin else guard.READING,
                 refusal_headers=rest.CORS,
@@ -462,16 +501,17 @@ class HttpApp:
             self._sign_in.close()
 
 
-def _open_keys(network: NetworkConfig, *, is_local: bool) -> Keys:
-    """Return the keys that open the doors. Raises ConfigError where nobody could come in."""
-    keys = Keys(network.keys)
+def _open_keys(network: NetworkConfig, shared: Keys | None, *, is_local: bool) -> Keys:
+    """Return the keys that open the doors, the shared ones if there are any. Raises ConfigError where nobody could come in."""
+    keys = Keys(network.keys) if shared is None else shared
     try:
         has_keys = bool(keys.all())
     except OSError as error:
         raise ConfigError(f"cannot read the keys in {network.keys}: {error.strerror}") from None
     if (network.require_key or not is_local) and not has_keys and network.oauth is None and network.public is None:
         why = "there is none" if is_local else f"other computers can reach {network.host}"
-        raise ConfigError(f"a key is needed and {why}: issue one with vaultwire keys issue NAME")
+        where = "" if shared is None else " --database URL"
+        raise ConfigError(f"a key is needed and {why}: issue one with vaultwire keys issue NAME{where}")
     return keys
 
 

@@ -1,7 +1,7 @@
-"""``serve --database``: several servers for the same vaults. One owns them and answers; the others pass requests on to it.
+"""``serve --database``: several servers for the same vaults. Each vault has one owner; any server takes any request.
 
-Each server decides for each request by its own standing (``cluster.replica``). The owner serves as ever, with its records in
-the database. When the vaults are given away, all that the owner had of them is closed; when they come back, it is made again.
+A request about a vault is answered by its owner: here, or passed on to there. A request about no vault is answered by the
+server that it reached. A session is known to all (``cluster.sessions``), and each server that answers for it opens it.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ import os
 import socket
 from collections.abc import Callable
 from functools import partial
-from urllib.parse import urlsplit
 
-from vaultwire.app.desk import announce, make_desk
+from vaultwire.app.desk import announce, desk_vaults, make_desk
 from vaultwire.app.engine import shared_name
-from vaultwire.app.serving import HttpApp, NetworkConfig, listen
+from vaultwire.app.serving import HttpApp, NetworkConfig, Sharing, listen
+from vaultwire.app.vault_routing import Router
 from vaultwire.config import Config, ConfigError
 from vaultwire.installation import how_to_add
 from vaultwire.transports import send_whole
-from vaultwire.transports.passing_on import PASSED_ON, pass_on, refuse
+from vaultwire.trust.keys import SharedKeys
 
 try:
     from vaultwire.cluster.database import Database, DatabaseError
+    from vaultwire.cluster.keys import KeyRows
     from vaultwire.cluster.leases import Leases
-    from vaultwire.cluster.replica import Replica, Standing
+    from vaultwire.cluster.replica import Replica
+    from vaultwire.cluster.sessions import Sessions
 except ImportError:
     raise ConfigError(
         f"--database needs packages that are not installed. To add them: {how_to_add('postgres')}"
@@ -36,17 +38,10 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from vaultwire.app.serving import Methods, Narrow
-    from vaultwire.desk.running import Announcement
-    from vaultwire.transports import App, Message, Receive, Scope, Send
+    from vaultwire.transports import Receive, Scope, Send
     from vaultwire.vault.changes.record_store import RecordStore
 
     MakeMethods: TypeAlias = Callable[[Callable[[str], RecordStore]], tuple[Methods, Narrow]]
-    _Serving: TypeAlias = tuple[HttpApp, Announcement | None]
-
-# For requests that stream to notice that they are to end.
-_STOP_SECONDS = 5.0
-# For an answer that was made before the vaults were closed to be on its way.
-_LAST_SECONDS = 1.0
 
 
 class SharedServer:
@@ -60,160 +55,100 @@ class SharedServer:
         ``on_ready``: as for ``NetworkServer``. Raises ConfigError if the database cannot be used.
         """
         assert network.database is not None
-        self._config, self._network, self._make_methods = config, network, make_methods
-        vaults = {shared_name(config.for_vault(name)): folder for name, folder in config.vaults.items()}
+        self._names = {shared_name(config.for_vault(name)): name for name in config.vaults}
+        vaults = {shared: config.vaults[name] for shared, name in self._names.items()}
         try:
             database = Database(network.database)
             database.check()
-        except DatabaseError as error:
-            raise ConfigError(f"--database: {error}") from None
-        self._place = listen(network)
-        url = network.replica_url or self._place.url
-        if network.replica_url is None and self._place.address.any_address:
-            self._place.listener.close()
+            keys = SharedKeys(KeyRows(database))
+            keys.refresh()
+        except (DatabaseError, OSError) as error:
+            raise ConfigError(f"--database: {getattr(error, 'strerror', None) or error}") from None
+        place = listen(network)
+        url = network.replica_url or place.url
+        if network.replica_url is None and place.address.any_address:
+            place.listener.close()
             raise ConfigError(
                 f"--replica-url is needed: the other servers cannot reach {url}. Give the address of this computer, such as "
                 f"http://10.0.0.7:{url.rpartition(':')[2]}"
             )
-        name = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
-        leases = Leases(database, name, url, network.lease_seconds)
-        self._replica = Replica(database, leases, vaults, self._gain, self._lose, self._tell)
-        self._next: _Serving | None = self._make()  # so that what cannot work is told at once
-        # While this server owns the vaults, with what is set when it has closed them.
-        self._open: tuple[HttpApp, asyncio.Event] | None = None
-        self._announcement: Announcement | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._on_ready = partial(on_ready, self._place.url, in_the_open=self._place.in_the_open)
-        self.endpoints = [self._place.endpoint(self._answer)]
+        replica = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
+        leases = Leases(database, replica, url, network.lease_seconds)
+        self._replica = Replica(database, leases, vaults, self._gain, self._lose, place.observer.tell, keys.refresh)
+        self._own_names = {name: shared for shared, name in self._names.items()}
+        (handlers, new_session), narrow = make_methods(self._replica.records_of)
+        self._router = Router(
+            handlers.vault_of, self._replica, self._own_names, url, passes_on_to_loopback=place.address.is_local
+        )
+        handlers.vaults.load()  # the router needs the code of features, and is on the event loop
+        handlers.vaults.is_here = lambda name: self._own_names[name] in self._router.here
+        self._desk_vaults = desk_vaults(config, handlers.vaults.get, self._replica.records_of)
+        self._desk_vaults.is_here = self._router.here.__contains__
+        desk = make_desk(config, handlers.vaults.get, self._desk_vaults) if network.desk else None
+        sharing = Sharing(self._router.around, Sessions(database), keys)
+        try:
+            self._app = HttpApp(
+                handlers, new_session, network, place.address, place.observer, desk, narrow, sharing=sharing
+            )
+        except ConfigError:
+            place.listener.close()
+            raise
+        self._announcement = None if desk is None else announce(config, desk, place.url, names=network.allow_host)
+        self._on_ready = partial(on_ready, place.url, in_the_open=place.in_the_open)
+        self.endpoints = [place.endpoint(self._answer)]
 
     def begin(self) -> None:
-        """Begin to ask for the vaults, and say where they are served."""
-        self._loop = asyncio.get_running_loop()
+        """Begin to ask for vaults, and say where they are served."""
+        self._router.loop = asyncio.get_running_loop()
+        self._app.open()
+        if self._announcement is not None:
+            self._announcement.begin()
         self._replica.start()
         self._on_ready()
 
     async def stop(self) -> None:
         """End the streams."""
-        self._loop = None
-        if self._open is not None:
-            await self._open[0].end_streams()
+        await self._app.end_streams()
 
     def end(self) -> None:
         """Close the vaults and give them back."""
         self._replica.stop()
-
-    # ------------------------------------------------------------------ one request
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on to the server that owns the vaults."""
-        if scope["type"] != "http":
-            return
-        standing, opened = self._replica.standing(), self._open
-        if scope["path"] in ("/health", "/ready"):
-            can_pass_on = standing.address not in ("", self._address)
-            await _tell_standing(scope, send, standing, is_ready=can_pass_on or (standing.owns and opened is not None))
-        elif standing.owns and opened is not None:
-            await _answer_while_open(*opened, scope, receive, send)
-        elif standing.owns or not standing.address:
-            await refuse(send, "No server owns these vaults yet.")
-        elif standing.address == self._address or any(name == PASSED_ON for name, _ in scope["headers"]):
-            await refuse(send, "These vaults are just changing their server.")
-        elif not self._place.address.is_local and _is_loopback(standing.address):
-            # It may ask for no key, because it believes that nobody else can reach it.
-            await refuse(send, "The server that owns these vaults can be reached from its own computer only (--host).")
-        else:
-            await pass_on(standing.address, scope, receive, send)
-
-    @property
-    def _address(self) -> str:
-        return self._network.replica_url or self._place.url
-
-    # ------------------------------------------------------------------ on the thread of the leases
-
-    def _make(self) -> _Serving:
-        """Return what serves the vaults, which are opened later. Raises ConfigError where nobody could come in."""
-        config, network, place = self._config, self._network, self._place
-        (handlers, new_session), narrow = self._make_methods(self._replica.records_of)
-        desk = make_desk(config, handlers.vaults.get) if network.desk else None
-        app = HttpApp(handlers, new_session, network, place.address, place.observer, desk, narrow)
-        return app, None if desk is None else announce(config, desk, place.url, names=network.allow_host)
-
-    def _gain(self) -> None:
-        """Open the vaults and answer for them. Raises ConfigError."""
-        app, self._announcement = self._next or self._make()
-        self._next = None
-        if self._announcement is not None:
-            self._announcement.begin()
-        loop = self._loop
-        if loop is not None:
-            asyncio.run_coroutine_threadsafe(_open(app), loop).result(_STOP_SECONDS)
-            self._open = app, asyncio.Event()
-
-    def _lose(self) -> None:
-        """Close what uses the vaults: streams, then calls in flight, then the vaults."""
-        opened, self._open = self._open, None
         if self._announcement is not None:
             self._announcement.end()
-            self._announcement = None
-        if opened is None:
-            return
-        app, closed = opened
-        loop = self._loop
-        if loop is not None:
-            ended = asyncio.run_coroutine_threadsafe(app.end_streams(), loop)
-            try:
-                ended.result(_STOP_SECONDS)
-            except TimeoutError:
-                pass
-        app.close()
-        if loop is not None:
-            loop.call_soon_threadsafe(closed.set)
+        self._app.close()
 
-    def _tell(self, message: str) -> None:
-        self._place.observer.tell(message)
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what a load balancer asks; leave all else to the app, whose doors the router stands before."""
+        if scope["type"] == "http" and scope["path"] in ("/health", "/ready"):
+            await self._tell_standing(scope, send)
+        elif scope["type"] == "http":
+            await self._app(scope, receive, send)
 
+    async def _tell_standing(self, scope: Scope, send: Send) -> None:
+        """Answer ``/health`` (the process is alive) and ``/ready`` (a request would be answered). Names nobody."""
+        standings = [self._replica.standing(name) for name in self._names]
+        owned = [standing.seconds_left for standing in standings if standing.owns]
+        is_ready = any(map(self._router.can_answer, self._names))
+        facts = {
+            "status": "ok" if is_ready or scope["path"] == "/health" else "not ready",
+            "role": "owner" if owned else "stand-by",
+            "vaults": len(owned),
+            "database": "away" if self._replica.problem else "ok",
+            "leaseSeconds": round(min(owned, default=0.0), 1),
+        }
+        status = 503 if scope["path"] == "/ready" and not is_ready else 200
+        await send_whole(send, status, [(b"content-type", b"application/json")], json.dumps(facts).encode())
 
-def _is_loopback(address: str) -> bool:
-    host = urlsplit(address).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    # ------------------------------------------------------------------ on the threads of the leases
 
+    def _gain(self, vault: str) -> None:
+        """Begin to open a vault, and answer for it."""
+        self._router.enter(vault)
+        self._app.serve(self._names[vault])
 
-async def _answer_while_open(app: App, closed: asyncio.Event, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request. A call that was stopped when the app was closed has no answer: the client is told so."""
-    has_begun = False
-
-    async def pass_answer(message: Message) -> None:
-        nonlocal has_begun
-        has_begun = True
-        await send(message)
-
-    answering = asyncio.ensure_future(app(scope, receive, pass_answer))
-    closing = asyncio.ensure_future(closed.wait())
-    try:
-        await asyncio.wait((answering, closing), return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait((answering,), timeout=_LAST_SECONDS)  # one that was made may be on its way
-        if answering.done():
-            answering.result()  # raises what the app has raised
-            return
-    finally:
-        answering.cancel()
-        closing.cancel()
-    if has_begun:
-        raise ConnectionAbortedError
-    await refuse(send, "The server has lost these vaults before it could answer, and perhaps has done it: look first.")
-
-
-async def _open(app: HttpApp) -> None:
-    app.open()
-
-
-async def _tell_standing(scope: Scope, send: Send, standing: Standing, *, is_ready: bool) -> None:
-    """Answer ``/health`` (the process is alive) and ``/ready`` (a request would be answered). Names nobody."""
-    facts = {
-        "status": "ok" if is_ready or scope["path"] == "/health" else "not ready",
-        "role": "owner" if standing.owns else "stand-by",
-        "database": "away" if standing.problem else "ok",
-        "leaseSeconds": round(standing.seconds_left, 1),
-    }
-    status = 503 if scope["path"] == "/ready" and not is_ready else 200
-    await send_whole(send, status, [(b"content-type", b"application/json")], json.dumps(facts).encode())
+    def _lose(self, vault: str) -> None:
+        """Answer no more calls about a vault, let those that are under way end, and close it."""
+        entered = self._router.leave(vault)
+        self._app.leave(self._names[vault])
+        self._desk_vaults.forget(vault)
+        self._router.tell_left(entered)

@@ -8,11 +8,14 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from vaultwire.cli.command import FOUND_CODES, SETTING_UP, command
+from vaultwire.cli.database import with_database
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import (
+    DATABASE_VARIABLE,
     POLICY_VARIABLE,
     VAULT_VARIABLE,
     ConfigError,
@@ -25,7 +28,7 @@ from vaultwire.config import (
 from vaultwire.desk.access import desk_keys_folder
 from vaultwire.toolkit.catalog import APP_CATALOG, former_name_hint, load_catalog
 from vaultwire.trust.audit import records, verify
-from vaultwire.trust.keys import KeyRefused, Keys
+from vaultwire.trust.keys import KeyRefused, Keys, SharedKeys
 from vaultwire.trust.policy_file import (
     LoadedPolicy,
     PolicyError,
@@ -41,6 +44,10 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.visibility.visible_files import VisibleFiles
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.cluster.database import Database
+
 
 def _add_keys(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
@@ -51,9 +58,15 @@ def _add_keys(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="a key for you: it opens the desk in a browser, and nothing else (docs/desk.md)",
     )
-    actions.add_parser("list", help="list the names of the keys")
+    listed = actions.add_parser("list", help="list the names of the keys")
     revoked = actions.add_parser("revoke", help="delete a key; running servers refuse it at once")
     revoked.add_argument("name", help="name of the key")
+    for action in (issued, listed, revoked):
+        action.add_argument(
+            "--database",
+            metavar="URL",
+            help=f"a key of the servers that share this PostgreSQL (serve --database; else: ${DATABASE_VARIABLE})",
+        )
 
 
 @command(
@@ -64,8 +77,20 @@ def _add_keys(parser: argparse.ArgumentParser) -> None:
     options=_add_keys,
 )
 def keys(options: argparse.Namespace) -> int:
-    """Do it and return the exit code."""
-    keys, desk_keys = Keys(keys_folder()), Keys(desk_keys_folder(state_folder()))
+    """Do it and return the exit code. Raises ConfigError."""
+    url = options.database or os.environ.get(DATABASE_VARIABLE)
+    return with_database(url, partial(_keys_in, options)) if url else _do_keys(options, Keys(keys_folder()))
+
+
+def _keys_in(options: argparse.Namespace, base: Database) -> int:
+    from vaultwire.cluster.keys import KeyRows  # noqa: PLC0415 - an extra
+
+    base.check()
+    return _do_keys(options, SharedKeys(KeyRows(base)))
+
+
+def _do_keys(options: argparse.Namespace, keys: Keys) -> int:
+    desk_keys = Keys(desk_keys_folder(state_folder()))
     try:
         if options.action == "issue":
             secret = _issue(options.name, *((desk_keys, keys) if options.desk else (keys, desk_keys)))
@@ -83,7 +108,7 @@ def keys(options: argparse.Namespace) -> int:
         complain(str(error))
         return 1
     except OSError as error:
-        complain(f"cannot use the folder of the keys: {error}")
+        complain(f"cannot use the keys: {error}")
         return 1
     return 0
 

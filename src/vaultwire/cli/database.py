@@ -9,11 +9,14 @@ from contextlib import closing
 
 from vaultwire.cli.command import SETTING_UP, command
 from vaultwire.cli.terminal import complain, say
-from vaultwire.config import DATABASE_VARIABLE, ConfigError
+from vaultwire.config import DATABASE_VARIABLE, ConfigError, make_config
 from vaultwire.installation import how_to_add
+from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from vaultwire.cluster.database import Database
 
 _POLL_SECONDS = 0.5
@@ -35,6 +38,12 @@ def _add_database(parser: argparse.ArgumentParser) -> None:
     released = actions.add_parser("release", help="have its server give a vault back, for another one to take it")
     released.add_argument("vault", metavar="VAULT", help="the vault's name, as owners lists it")
     _add_url(released)
+    imported = actions.add_parser(
+        "import", help="take over what this computer has recorded of a vault, to undo it later"
+    )
+    imported.add_argument("vault", metavar="NAME", help="the vault's name, the same on all servers")
+    imported.add_argument("path", metavar="PATH", help="the path of the folder, the same on all servers")
+    _add_url(imported)
     moved = actions.add_parser("move", help="tell the database that a vault's folder has another path now")
     moved.add_argument("vault", metavar="VAULT", help="the vault's name, as owners lists it")
     moved.add_argument("path", metavar="PATH", help="the path of the folder, the same on all servers")
@@ -64,6 +73,11 @@ def database(options: argparse.Namespace) -> int:
     url = options.url or os.environ.get(DATABASE_VARIABLE)
     if not url:
         raise ConfigError(f"which database? Give its URL, or set {DATABASE_VARIABLE}")
+    return with_database(url, lambda base: _do(base, options))
+
+
+def with_database(url: str, act: Callable[[Database], int]) -> int:
+    """Return the exit code of what is done with a database, 1 if that cannot be used. Raises ConfigError."""
     try:
         from vaultwire.cluster.database import Database, DatabaseError  # noqa: PLC0415 - an extra
         from vaultwire.vault.changes.record_store import RecordsAwayError  # noqa: PLC0415 - as above
@@ -73,7 +87,7 @@ def database(options: argparse.Namespace) -> int:
         ) from None
     try:
         with closing(Database(url)) as base:
-            return _do(base, options)
+            return act(base)
     except (DatabaseError, RecordsAwayError) as error:
         complain(getattr(error, "strerror", None) or str(error))
         return 1
@@ -92,6 +106,8 @@ def _do(base: Database, options: argparse.Namespace) -> int:
             return _list_owners(base)
         case "release":
             return _release(base, options.vault)
+        case "import":
+            return _import(base, options.vault, options.path)
     from vaultwire.cluster.leases import move_vault  # noqa: PLC0415 - an extra
 
     move_vault(base, options.vault, os.path.abspath(os.path.expanduser(options.path)))
@@ -104,6 +120,23 @@ def _upgrade(base: Database, role: str | None) -> int:
     say(f"{base.place}: {'schema ' + str(numbers[-1]) + ' is there now' if numbers else 'nothing was missing'}")
     if role is not None:
         say(f"The role {role} has what a server needs")
+    return 0
+
+
+def _import(base: Database, name: str, path: str) -> int:
+    """Take the journal of this computer over."""
+    from vaultwire.app.engine import own_records  # noqa: PLC0415 - only here
+    from vaultwire.cluster.importing import take_over  # noqa: PLC0415 - an extra
+
+    base.check()
+    config = make_config(f"{name}={path}")
+    try:
+        with own_records(config) as records:
+            count = take_over(base, name, config.vault, records)
+    except VaultError as error:
+        complain(error.message)
+        return 1
+    say(f"{base.place} has {count} changes of {name} now. They can be undone by every server")
     return 0
 
 

@@ -291,7 +291,10 @@ def _install_service(options: argparse.Namespace) -> int:
         return 0
     is_here = options.host in ("localhost", "::1") or options.host.startswith("127.")
     needs_key = options.oauth_issuer is None and options.public_url is None and (options.require_key or not is_here)
-    if needs_key and not Keys(keys_folder(config.state)).all():
+    is_shared = bool(
+        os.environ.get(DATABASE_VARIABLE)
+    )  # its keys are in the database, and the server says if it has none
+    if needs_key and not is_shared and not Keys(keys_folder(config.state)).all():
         raise ConfigError("a key is needed and there is none: issue one with vaultwire keys issue NAME")
     if not os.path.exists(plan.path):  # else our own service has the port
         try:

@@ -146,15 +146,12 @@ class Leases:
             )
             transaction.execute(sql, (names,))
 
-    def renew(self, leases: list[Lease]) -> bool:
-        """Make the leases last for their whole time again. Return whether somebody has asked for one of the vaults.
-
-        Raises NotOwnerError if one is lost.
-        """
+    def renew(self, leases: list[Lease]) -> tuple[list[Lease], list[Lease]]:
+        """Make the leases last for their whole time again. Return those that somebody has asked for, and the lost ones."""
         asked_at = now()
-        is_asked = False
+        asked, lost = [], []
         with self._database.transaction() as transaction:
-            for lease in leases:
+            for lease in sorted(leases, key=lambda each: each.name):  # always in this order, as in ``take``
                 sql = (
                     "UPDATE vaults SET until = clock_timestamp() + make_interval(secs => %s) "
                     "WHERE id = %s AND fencing = %s AND replica = %s RETURNING is_asked_back"
@@ -162,11 +159,13 @@ class Leases:
                 values = (lease.seconds, lease.vault, lease.number, self.replica)
                 row = transaction.execute(sql, values).fetchone()
                 if row is None:
-                    raise lease.lost()
-                is_asked |= row[0]
+                    lost.append(lease)
+                elif row[0]:
+                    asked.append(lease)
         for lease in leases:
-            lease.renewed(asked_at)
-        return is_asked
+            if lease not in lost:
+                lease.renewed(asked_at)
+        return asked, lost
 
     def give_back(self, leases: list[Lease], *, rests: bool) -> None:
         """End the leases at once, so that another server may take the vaults. ``rests``: let others have them first."""

@@ -1,7 +1,7 @@
-"""One server's part among several: takes the leases of its vaults, renews them, and gives them back.
+"""One server's part among several: takes leases of vaults, renews them, and gives them back.
 
-A server owns all vaults of its run, or none. A server that owns none asks once in a while whether the vaults are free, which
-also tells it who owns them. Nothing waits for a message of the database.
+Each vault has an owner of its own. Once a second a server looks who is there, which vaults are free, and who owns the others.
+Nothing waits for a message of the database.
 """
 
 from __future__ import annotations
@@ -11,36 +11,36 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from vaultwire.cluster.database import Database
-from vaultwire.cluster.leases import Lease, Leases, NotOwnerError, owners
+from vaultwire.cluster.database import Database, DatabaseError
+from vaultwire.cluster.leases import Lease, Leases, NotOwnerError, now, owners
+from vaultwire.cluster.members import Members
 from vaultwire.cluster.records import PostgresRecords
 from vaultwire.vault.changes.record_store import RecordsAwayError, busy
 
-# How often a lease is renewed within its time: two renewals may fail. How often a server that waits looks, in seconds.
+# How often a lease is renewed within its time: two renewals may fail. How often a server looks, in seconds.
 _RENEWALS = 3
 _LOOK_SECONDS = 1.0
+# A vault that nobody takes for so long is taken by a server that has its share already: the others may be unable to.
+_FREE_SECONDS = 2.0
 
 
 class Standing(NamedTuple):
-    """How a server stands. ``owns``: it may answer for the vaults, for ``seconds_left`` at least.
+    """How a server stands to a vault. ``owns``: it may answer for the vault, for ``seconds_left`` at least.
 
-    ``owner`` and ``address`` are those of the server that owns them, "" if nobody does or it is not known. ``problem`` says in
-    words why the database cannot be used, "" if it can: then reads go on as long as the lease lasts.
+    ``address`` is that of the server that owns it, "" if nobody does or it is not known.
     """
 
     owns: bool
-    owner: str
     address: str
     seconds_left: float
-    problem: str
 
 
 class Replica:
     """The part of this server: a thread of its own, from ``start`` to ``stop``.
 
-    ``on_gain`` is called on that thread when the vaults have become this server's, and returns when it can answer; ``on_loss``
-    when they are not any more, and returns when nothing of this server uses them. Between the two, ``records_of`` gives what
-    keeps a vault's records.
+    ``on_gain`` is called on that thread when a vault has become this server's, and must not wait; ``on_loss`` when it is not
+    any more, on a thread of its own, and returns when nothing of this server uses it. Between the two, ``records_of`` gives
+    what keeps the vault's records.
     """
 
     def __init__(
@@ -48,23 +48,35 @@ class Replica:
         database: Database,
         leases: Leases,
         vaults: Mapping[str, str],
-        on_gain: Callable[[], None],
-        on_loss: Callable[[], None],
+        on_gain: Callable[[str], None],
+        on_loss: Callable[[str], None],
         tell: Callable[[str], None],
+        refresh: Callable[[], None] = lambda: None,
     ) -> None:
-        """``vaults`` are the paths of the vaults, by the names that all servers have for them. ``tell`` writes to the log."""
+        """``vaults`` are the paths of the vaults, by the names that all servers have for them. ``tell`` writes to the log.
+
+        ``refresh`` reads again what else is in the database; it is called with each look.
+        """
         self._database = database
         self._leases = leases
+        self._members = Members(database, leases.replica, leases.address, leases.seconds, vaults)
         self._vaults = vaults
-        self._on_gain, self._on_loss, self._tell = on_gain, on_loss, tell
+        self._on_gain, self._on_loss, self._tell, self._refresh = on_gain, on_loss, tell, refresh
         self._held: dict[str, Lease] = {}
-        self._owner = self._address = self._problem = ""
+        self._leaving: dict[str, threading.Thread] = {}  # what gives a vault back
+        self._owners: dict[str, str] = {}  # the addresses of the owners of the other vaults
+        self._free_since: dict[str, float] = {}
+        self._renewed_at = float("-inf")
+        self.others: tuple[str, ...] = ()
+        """The addresses of the other servers that are there."""
+        self.problem = ""
+        """In words why the database cannot be used, "" if it can. Meanwhile reads go on as long as a lease lasts."""
         self._stopped = threading.Event()
         # Not a daemon: it gives the leases back at the end.
         self._thread = threading.Thread(target=self._run, name="vaultwire-leases")
 
     def start(self) -> None:
-        """Take the leases if they are free, and whenever they become so, in the background."""
+        """Take leases of vaults that are free, and whenever some become so, in the background."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -75,81 +87,126 @@ class Replica:
         self._database.close()
 
     def records_of(self, vault: str) -> PostgresRecords:
-        """Return what keeps the records of a vault. Raises VaultError (SERVER_BUSY) if this server does not own it any more."""
+        """Return what keeps the records of a vault. Raises VaultError (SERVER_BUSY) if this server does not own it."""
         lease = self._held.get(vault)
-        if lease is None:
-            raise busy(NotOwnerError(errno.EPERM, f"this server does not own the vault {vault!r} any more"))
+        if lease is None or vault in self._leaving:
+            raise busy(NotOwnerError(errno.EPERM, f"this server does not own the vault {vault!r}"))
         return PostgresRecords(self._database, lease)
 
-    def standing(self) -> Standing:
-        """Return how this server stands. Asks nobody."""
-        held = [*self._held.values()]
-        left = min((lease.left() for lease in held), default=0.0)
-        return Standing(bool(held) and left > 0, self._owner, self._address, max(left, 0.0), self._problem)
+    def standing(self, vault: str) -> Standing:
+        """Return how this server stands to a vault. Asks nobody."""
+        lease = self._held.get(vault)
+        if lease is None:
+            return Standing(False, self._owners.get(vault, ""), 0.0)
+        left = lease.left()
+        return Standing(left > 0, self._leases.address, max(left, 0.0))
 
     def _run(self) -> None:
         pause = 0.0
         while not self._stopped.wait(pause):
             try:
-                if self._held:
-                    self._renew()
-                else:
-                    self._look()
+                self._renew()
+                self._refresh()
+                self._look()
                 self._note("")
-            except NotOwnerError:
-                self._lose()
             except RecordsAwayError as error:
                 self._note(error.strerror or str(error))
-            except Exception as error:  # noqa: BLE001 - it must go on: another server may be able to open the vaults
+            except Exception as error:  # noqa: BLE001 - it must go on with its other vaults
                 self._note(str(error))
-                if self._held:
-                    self._give_back(rests=True)
-            pause = self._pause()
-        if self._held:
-            self._give_back(rests=False)
+            pause = min(_LOOK_SECONDS, self._leases.seconds / _RENEWALS)
+        try:
+            self._members.leave()  # first: the others may take more at once
+        except RecordsAwayError:
+            pass
+        for name in [*self._held]:
+            self._release(name, rests=False)
+        for thread in [*self._leaving.values()]:
+            thread.join()
 
     def _note(self, problem: str) -> None:
-        if problem != self._problem:
+        if problem != self.problem:
             self._tell(problem or "the database answers again")
-        self._problem = problem
-
-    def _pause(self) -> float:
-        return self._leases.seconds / _RENEWALS if self._held and not self._problem else _LOOK_SECONDS
-
-    def _look(self) -> None:
-        """Take the leases if they are free; else note who has them."""
-        having = [owner for owner in owners(self._database) if owner.vault in self._vaults and owner.replica]
-        leases = None if having else self._leases.take(self._vaults)
-        if leases is None:
-            was = self._address
-            self._owner, self._address = (having[0].replica, having[0].address) if having else ("", "")
-            if self._address and self._address != was:
-                self._tell(f"the vaults are served by {self._address}; requests are passed on to there")
-            return
-        self._held = {lease.name: lease for lease in leases}
-        self._owner, self._address = self._leases.replica, self._leases.address
-        self._on_gain()
-        self._tell(f"this server owns {', '.join(sorted(self._vaults))} now")
+        self.problem = problem
 
     def _renew(self) -> None:
         """Renew the leases. One whose time was over, because the database was away, goes on if nobody has taken it since."""
-        if self._leases.renew([*self._held.values()]):
-            self._give_back(rests=True)
+        leases = [*self._held.values()]
+        if not leases or (now() - self._renewed_at < self._leases.seconds / _RENEWALS and not self.problem):
+            return
+        at = now()
+        asked, lost = self._leases.renew(leases)
+        self._renewed_at = at
+        for lease in lost:
+            if lease.name not in self._leaving:
+                lease.end()
+                self._tell(f"another server has taken {lease.name}: this one was silent for too long")
+                self._members.come_back()
+                self._release(lease.name, rests=False)
+        for lease in asked:
+            self._release(lease.name, rests=True)
 
-    def _lose(self) -> None:
-        for lease in self._held.values():
-            lease.end()
-        self._owner = self._address = ""
-        self._tell("another server has taken the vaults of this one, which was silent for too long")
-        self._on_loss()
-        self._held = {}
+    def _look(self) -> None:
+        """Note who is there and who owns what, take vaults that are free, and give back what a newcomer has a share of."""
+        meeting = self._members.meet(len(self._held))
+        owned = {owner.vault: owner.address for owner in owners(self._database) if owner.replica}
+        self.others = meeting.others
+        was, self._owners = self._owners, {name: owned[name] for name in self._vaults if name in owned}
+        taken, problems = [], []
+        for name in sorted(self._vaults):
+            if name in owned:
+                self._free_since.pop(name, None)
+            elif name not in self._held and self._has_room(name, meeting.share):
+                try:
+                    taken += [name] if self._take(name) else []
+                except DatabaseError as error:  # another folder; the other vaults are not at fault
+                    problems.append(error)
+        if taken:
+            self._tell(f"this server owns {', '.join(taken)} now")
+        for address in sorted(set(self._owners.values()) - {*was.values(), self._leases.address}):
+            vaults = ", ".join(name for name, owner in sorted(self._owners.items()) if owner == address)
+            self._tell(f"{address} owns {vaults}; requests for that are passed on to there")
+        staying = [name for name in sorted(self._held) if name not in self._leaving]
+        for name in staying[max(meeting.share, len(staying) - meeting.wanted) :]:
+            self._release(name, rests=True)
+        if problems:
+            raise problems[0]
 
-    def _give_back(self, *, rests: bool) -> None:
-        """Let go of the vaults: what is under way ends first, while the lease still lasts."""
-        self._on_loss()
-        leases, self._held = [*self._held.values()], {}
-        self._owner = self._address = ""
+    def _has_room(self, name: str, share: int) -> bool:
+        free_since = self._free_since.setdefault(name, now())
+        return len(self._held) < share or now() - free_since > _FREE_SECONDS
+
+    def _take(self, name: str) -> bool:
+        """Take a vault that seems to be free; return whether it was."""
+        leases = self._leases.take({name: self._vaults[name]})
+        if leases is None:
+            return False
+        self._held[name] = leases[0]
+        self._free_since.pop(name, None)
         try:
-            self._leases.give_back(leases, rests=rests)
-        except RecordsAwayError:  # then the leases end by themselves
-            pass
+            self._on_gain(name)
+        except Exception:  # another server may be able to
+            self._release(name, rests=True)
+            raise
+        return True
+
+    def _release(self, name: str, *, rests: bool) -> None:
+        """Begin to let go of a vault. The leases of the others must be renewed meanwhile."""
+        if name not in self._leaving:
+            thread = threading.Thread(
+                target=self._give_back, args=(name,), kwargs={"rests": rests}, name="vaultwire-leaving"
+            )
+            self._leaving[name] = thread
+            thread.start()
+
+    def _give_back(self, name: str, *, rests: bool) -> None:
+        """Let go of a vault: what is under way ends first, while the lease still lasts."""
+        try:
+            self._on_loss(name)
+        finally:
+            lease = self._held.pop(name)
+            try:
+                self._leases.give_back([lease], rests=rests)
+            except RecordsAwayError:  # then the lease ends by itself
+                pass
+            finally:
+                del self._leaving[name]

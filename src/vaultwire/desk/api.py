@@ -59,18 +59,30 @@ class DeskVaults:
 
         ``reads_of`` returns the audit log of a vault, None if none is kept. ``read_only``: no note may be changed in this run.
         """
-        self.names = tuple(openers)
+        self.all_names = tuple(openers)
+        self.is_here: Callable[[str], bool] = lambda _: True
+        """Tells whether this server has a vault now, where several servers share them."""
         self.read_only = read_only
         self._openers = openers
         self._reads_of = reads_of
         self._opening = threading.Lock()
         self._opened: dict[str, tuple[Reviewer, Glance]] = {}
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the vaults."""
+        return tuple(filter(self.is_here, self.all_names))
+
+    def forget(self, name: str) -> None:
+        """Open a vault anew when it is asked for next: another server has it meanwhile."""
+        with self._opening:
+            self._opened.pop(name, None)
+
     def name(self, text: str | None) -> str:
         """Return a vault's name; the only one's if none is given. Raises VaultError (VAULT_NOT_FOUND)."""
         if not text and len(self.names) == 1:
             return self.names[0]
-        if text in self._openers:
+        if text in self.names:
             return text or ""
         known = ", ".join(map(repr, self.names))
         what = f"There is no vault {text[:100]!r}" if text else "Say which vault"

@@ -331,7 +331,7 @@ class DeskEndpoint:
         self._assets: tuple[Asset, dict[str, Asset]] | None = None
         self._attempts = Attempts()
         self._slots = asyncio.Semaphore(_MAX_CALLS)
-        self._deciding = {name: asyncio.Lock() for name in vaults.names}
+        self._deciding = {name: asyncio.Lock() for name in vaults.all_names}
         self._events = Events(self._look, self._counts)
 
     def show_grants(self, grants: Grants) -> None:

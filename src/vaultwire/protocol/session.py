@@ -150,6 +150,30 @@ class Session:
         return self._revision
 
     @property
+    def level(self) -> str:
+        """The level that ``logging/setLevel`` set, empty for none."""
+        return self._log_level or ""
+
+    @property
+    def opening(self) -> JsonObject:
+        """The ``initialize`` request that brings another session to where this one's handshake was."""
+        params: JsonObject = {
+            "protocolVersion": "" if self._revision is None else self._revision.name,
+            "capabilities": self.peer.capabilities,
+            "clientInfo": {"name": self.peer.name},
+        }
+        return jsonrpc.request_message("opening", "initialize", params)
+
+    def resume(self, level: str, questions: int) -> None:
+        """Go on where the same session is on another server: its handshake is complete, and it has set this log level.
+
+        ``questions``: the number of the first question. The other server has questions of its own.
+        """
+        self._is_confirmed = True
+        self._log_level = level or None
+        self._questions = questions
+
+    @property
     def in_flight(self) -> int:
         """How many requests are neither answered nor cancelled."""
         return len(self._in_flight)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Hashable, Mapping
+from urllib.parse import unquote
 
 from vaultwire.protocol.revisions import Revision
 from vaultwire.server.results import LISTING, POLICY_DENIED, QUERYING, READING, object_in, text_in
@@ -74,6 +75,9 @@ _OF_VIEWS = (
 _SEPARATOR = "__"
 
 
+SKILL_OF_VAULT = "skill://vault/"
+"""The beginning of the URIs of skills in vaults. Where there are several, the vault's name is next (``skills``)."""
+
 # What is answered with the text of notes.
 _WITH_TEXT = ("resources/read", "prompts/get")
 
@@ -104,6 +108,34 @@ class Features:
         if method in _WITH_TEXT:
             self._vaults.write_kept_back()
         return self._table[method](params, revision, client)
+
+    def vault_of(self, method: str, params: JsonObject) -> str | None:
+        """Return the name of the vault that a request is about, None if it is about none, or about all. Raises VaultError."""
+        if method == "resources/list":
+            cursor = params.get("cursor")
+            return (
+                self._chosen({ARGUMENT: vault_of(cursor) or ""}) if isinstance(cursor, str) else self._vaults.names[0]
+            )
+        if method in ("resources/read", "skills/get"):
+            uri = text_in(params, "uri")
+            of_skill = (
+                unquote(uri.removeprefix(SKILL_OF_VAULT).partition("/")[0]) if uri.startswith(SKILL_OF_VAULT) else ""
+            )
+            return self._chosen({ARGUMENT: vault_of(uri) or of_skill})
+        if method == "prompts/get":
+            given = params.get("arguments")
+            return self._vault_of_prompt(text_in(params, "name"), given if isinstance(given, dict) else {})
+        if method == "completion/complete":
+            reference, arguments = object_in(params, "ref"), filled_in(params)
+            if reference.get("type") == "ref/prompt":
+                return self._vault_of_prompt(text_in(reference, "name", "ref."), arguments)
+            return self._chosen(arguments)
+        return None if self._vaults.are_several else self._vaults.names[0]
+
+    def _vault_of_prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        prefix = name.partition(_SEPARATOR)[0]
+        of_notes = [vault for vault, own in self._prefixes.items() if own == prefix and name not in self._ours]
+        return of_notes[0] if of_notes else self._chosen(arguments)
 
     def _chosen(self, arguments: Mapping[str, str]) -> str:
         """Return the name of the vault that the arguments name, of the first if they name none. Raises VaultError."""
@@ -191,11 +223,14 @@ class Features:
         }
 
     def _all_prompts(self, progress: Progress) -> list[Prompt]:
-        of_notes = [self._of_notes(vault, progress).values() for vault in self._vaults.names]
+        here = filter(self._vaults.is_here, self._vaults.names)
+        of_notes = [self._of_notes(vault, progress).values() for vault in here]
         return [*self._ours.values(), *itertools.chain(*of_notes)]
 
     def _of_notes(self, vault: str, progress: Progress) -> dict[str, Prompt]:
         """Return the prompts made of a vault's notes by their names, which have the vault's where there are several."""
+        if self._prompts_folder is None:
+            return {}
         prompts = list_prompts(self._vaults.get(vault), self._prompts_folder, progress).values()
         of_notes = [prompt for prompt in prompts if prompt.note is not None]
         if self._vaults.are_several:

@@ -10,11 +10,13 @@ import threading
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import MCP, known_name
-from vaultwire.protocol.revisions import SKILL_METHODS, TASK_METHODS
+from vaultwire.protocol.events import Peer, Request
+from vaultwire.protocol.revisions import LATEST_HANDSHAKE, SKILL_METHODS, TASK_METHODS
 from vaultwire.server.results import (
     LISTING,
     POLICY_DENIED,
     READING,
+    TASK_PLACE,
     TOOL_NOT_FOUND,
     AnswerForm,
     Refusal,
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vaultwire.protocol.dialects import Dialect
-    from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.apps import Views
     from vaultwire.server.features import Features
@@ -154,6 +155,29 @@ class Handlers:
         self.vaults.get(self.vaults.names[0])
         self.vaults.run_index_updaters(self._report_changes)
 
+    def serve(self, vault: str) -> None:
+        """Serve one of the vaults that several servers share, in place of ``run_background``, until it is left or closed."""
+        self.vaults.serve(vault, self._report_changes)
+
+    def vault_of(self, method: str, params: JsonObject) -> str | None:
+        """Return the name of the vault that a request is about, None if it is about none, or about all.
+
+        Quick, and raises nothing: what is wrong with the request is said where it is answered.
+        """
+        try:
+            if method == "tools/call":
+                request = Request(0, method, params, LATEST_HANDSHAKE, Peer(), {})
+                self._read_arguments(request, MCP)
+                self._unwrap(request, MCP)
+                arguments = request.params.get("arguments")
+                return self.vaults.pick(arguments if isinstance(arguments, dict) else {})[0]
+            if method in TASK_METHODS:
+                number = str(params.get("taskId")).partition(TASK_PLACE)[2]
+                return self.vaults.names[int(number)]
+            return self._all_features().vault_of(method, params) if method in _FEATURES else None
+        except (VaultError, ValueError, IndexError):
+            return None
+
     def close(self) -> None:
         """End ``run_background``. Safe from any thread."""
         self.vaults.close()
@@ -163,7 +187,7 @@ class Handlers:
         from vaultwire.server.features import ResourceChanges  # noqa: PLC0415 - loaded with the tools
 
         report = ResourceChanges(vault, self.subscriptions).report
-        if vault is not self.vaults.get(self.vaults.names[0]):
+        if not self.vaults.is_first(vault):
             return report
 
         def report_first(paths: Collection[str], folders: Collection[str]) -> None:
@@ -387,7 +411,7 @@ class Handlers:
         from vaultwire.server.polled_tasks import PolledTasks  # noqa: PLC0415 - few clients know the extension
 
         with self._polled_tasks_lock:  # two would each know some of the tasks only
-            self._polled_tasks = self._polled_tasks or PolledTasks(self._task_seconds)
+            self._polled_tasks = self._polled_tasks or PolledTasks(self._task_seconds, self.vaults.names)
         return self._polled_tasks
 
     def _answer_task(self, request: Request, _: Dialect) -> Answer:

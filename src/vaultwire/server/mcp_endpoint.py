@@ -7,8 +7,10 @@ stream wakes its consumer. The transport writes frames to a socket.
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
+from typing import Protocol
 
 from vaultwire.protocol import http, jsonrpc
 from vaultwire.protocol.dialects import FOR_PROGRAMS
@@ -20,7 +22,7 @@ from vaultwire.vault.caller import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from vaultwire.protocol.events import Event
     from vaultwire.protocol.jsonrpc import Json, RequestId
@@ -209,6 +211,10 @@ class HttpSession:
         self.session = session
         self.principal = principal
         self.revision = revision
+        self.opening = ""
+        """The message that opened it, where other servers have to know it."""
+        self.kept: tuple[str, frozenset[str]] | None = None
+        """What other servers know of it: its log level, and what it watches."""
         self.used = time.monotonic()
         self.is_over = False
         """Whether it has ended because others needed the memory."""
@@ -218,6 +224,10 @@ class HttpSession:
         self.streams: dict[int, Stream] = {0: self.standalone}
         self._numbers = 0
         self.use()
+
+    def number_from(self, number: int) -> None:
+        """Give the streams numbers that begin here."""
+        self._numbers = number
 
     def keep(self, stream: Stream) -> None:
         """Number the stream, so that the client can come back to it; drop the oldest streams that have ended."""
@@ -293,12 +303,41 @@ class Reply:
         self.headers = headers
 
 
+class SharedSessions(Protocol):
+    """The sessions of several servers: any of them can go on with any session. All methods wait, and raise OSError."""
+
+    def add(self, id_: str, principal: str, opening: str, /) -> None:
+        """Keep a new session."""
+
+    def load(self, id_: str, /) -> tuple[str, str, str, Collection[str]] | None:
+        """Return a session's principal, ``initialize`` message, log level and watched resources; None for an unknown one."""
+
+    def note(self, id_: str, level: str, watched: Collection[str], /) -> None:
+        """Keep what a session asks for now."""
+
+    def end(self, id_: str, /) -> None:
+        """Forget a session."""
+
+
+# Numbers of one server's streams and questions begin somewhere here, so that those of two servers are never equal.
+_NUMBERS = 1 << 40
+
+
 class McpEndpoint:
     """The endpoint: its sessions, and the requests in flight."""
 
-    def __init__(self, workers: Workers, make_session: Callable[[Revision | None], Session]) -> None:
-        """``make_session`` makes the protocol state: of a handshake to come, or of requests at a fixed revision."""
+    def __init__(
+        self,
+        workers: Workers,
+        make_session: Callable[[Revision | None], Session],
+        shared: SharedSessions | None = None,
+    ) -> None:
+        """``make_session`` makes the protocol state: of a handshake to come, or of requests at a fixed revision.
+
+        ``shared``: the sessions of several servers, None if this is the only one.
+        """
         self._workers = workers
+        self._shared = shared
         self._make_session = make_session
         self._sessions: dict[str, HttpSession] = {}
         self._peers: dict[tuple[str, str], Peer] = {}
@@ -425,15 +464,62 @@ class McpEndpoint:
             stream = Stream(self._workers, http.revision_of(None, headers), takes_more=False)
             self._act(events, session, stream)
             return stream if events else Reply(202)
-        session.peer.principal = principal
-        id_ = secrets.token_urlsafe(24)
-        opened = HttpSession(id_, session, principal, self._workers, session.revision)
-        self._sessions[id_] = opened
-        self._workers.handlers.subscriptions.attach(self._workers.lock, session, opened.standalone)
+        opened = self._add(secrets.token_urlsafe(24), session, principal, session.revision)
+        if self._shared is not None:
+            opened.opening = json.dumps(session.opening)
         stream = Stream(self._workers, session.revision, takes_more=False)
-        stream.session_id = id_
+        stream.session_id = opened.id
         self._act(events, session, stream)
         return stream
+
+    def _add(self, id_: str, session: Session, principal: str, revision: Revision) -> HttpSession:
+        session.peer.principal = principal
+        opened = self._sessions[id_] = HttpSession(id_, session, principal, self._workers, revision)
+        if self._shared is not None:
+            opened.number_from(secrets.randbelow(_NUMBERS))
+        self._workers.handlers.subscriptions.attach(self._workers.lock, session, opened.standalone)
+        return opened
+
+    # ------------------------------------------------------------------ sessions of several servers
+
+    def to_load(self, headers: Headers) -> Callable[[], tuple[str, str, str, Collection[str]] | None] | None:
+        """Return what finds the session that is named and not open here, and waits for that; None if nothing is to be found."""
+        id_, shared = headers.session, self._shared
+        if shared is None or id_ is None or self._find(id_) is not None:
+            return None
+        return lambda: shared.load(id_)
+
+    def reopen(self, id_: str, kept: tuple[str, str, str, Collection[str]]) -> None:
+        """Go on with a session that was opened on another server, or was closed here to make room."""
+        principal, opening, level, watched = kept
+        if id_ in self._sessions or not self._make_room():  # another request has done it meanwhile
+            return
+        session = self._make_session(None)
+        with self._workers.lock:
+            session.receive_parsed(json.loads(opening))
+            session.resume(level, secrets.randbelow(_NUMBERS))
+        if session.revision is not None:
+            session.peer.watched.update(watched)
+            self._add(id_, session, principal, session.revision).kept = level, frozenset(watched)
+
+    def to_keep(self, headers: Headers, answer: Reply | Stream) -> Callable[[], None] | None:
+        """Return what keeps for the other servers what a message has changed of its session, and waits; None for nothing."""
+        id_ = answer.session_id if isinstance(answer, Stream) and answer.session_id else headers.session
+        session, shared = self._sessions.get(id_ or ""), self._shared
+        if session is None or shared is None:
+            return None
+        known, level, watched = session.kept, session.session.level, session.session.peer.watched
+        if known is not None and known[0] == level and known[1] == watched:
+            return None
+        session.kept = now = level, frozenset(watched)
+        if known is None:
+            return lambda: shared.add(session.id, session.principal, session.opening)
+        return lambda: shared.note(session.id, *now)
+
+    def to_forget(self, headers: Headers) -> Callable[[], None] | None:
+        """Return what makes the other servers forget the session that is named, and waits for that; None for none."""
+        id_, shared = headers.session, self._shared
+        return None if id_ is None or shared is None else lambda: shared.end(id_)
 
     def _post_in_session(self, message: Json, headers: Headers, session_id: str, principal: str) -> Reply | Stream:
         session = self._find(session_id, principal)
@@ -474,9 +560,10 @@ class McpEndpoint:
             return None, Reply(405, b"", (b"allow", b"POST"))
         return self._find(headers.session, principal), _no_session(None)
 
-    def _find(self, session_id: str, principal: str) -> HttpSession | None:
+    def _find(self, session_id: str, principal: str | None = None) -> HttpSession | None:
+        """Return a session that this principal, if one is given, has opened."""
         session = self._sessions.get(session_id)
-        if session is None or session.principal != principal:
+        if session is None or principal not in (None, session.principal):
             return None
         is_late = time.monotonic() - session.used > SESSION_SECONDS
         if session.is_over or (is_late and not session.is_busy):

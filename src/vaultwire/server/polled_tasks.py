@@ -19,12 +19,14 @@ import time
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY, TASK_METHODS, TASKS
-from vaultwire.server.results import Refusal, Result, object_in, text_in
+from vaultwire.server.results import TASK_PLACE, Refusal, Result, object_in, text_in
 from vaultwire.vault.caller import MEMORY_BUDGET
 from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.jsonrpc import JsonObject
     from vaultwire.server.results import Answer
@@ -57,8 +59,9 @@ def undeclared(request: Request) -> Refusal:
 class PolledTask:
     """One call that is answered later. The lock of its workers guards it; the memory budget's lock guards what it keeps."""
 
-    def __init__(self, task: Task) -> None:
-        self.id = os.urandom(16).hex()
+    def __init__(self, task: Task, place: int) -> None:
+        """``place``: the number of its vault."""
+        self.id = f"{os.urandom(16).hex()}{TASK_PLACE}{place}"
         self.owner = task.request.peer.owner
         self.status = WORKING
         self.is_dropped = False
@@ -161,15 +164,16 @@ class PolledTask:
 class PolledTasks:
     """The tasks of one server. Safe to call from several threads."""
 
-    def __init__(self, seconds: float) -> None:
-        """``seconds``: a call that takes longer becomes a task."""
+    def __init__(self, seconds: float, vaults: Sequence[str]) -> None:
+        """``seconds``: a call that takes longer becomes a task. ``vaults``: the names of all vaults."""
         self.seconds = seconds
+        self._vaults = vaults
         self._lock = threading.Lock()
         self._tasks: dict[str, PolledTask] = {}
 
     def add(self, task: Task) -> PolledTask | None:
         """Make a task of a call; None if its client, or all together, have as many as are kept."""
-        polled = PolledTask(task)
+        polled = PolledTask(task, self._vaults.index(task.job.vault))
         with self._lock:
             self._tasks = {id_: each for id_, each in self._tasks.items() if not each.is_over}
             own = sum(each.owner == polled.owner for each in self._tasks.values())

@@ -196,6 +196,10 @@ def to_refusal(error: VaultError, request: Request) -> Refusal:
     return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {error.message}", data)
 
 
+TASK_PLACE = "-"
+"""In the id of a task: between its random part and the number of its vault, whose server has it."""
+
+
 class FrameSink:
     """Takes the frames of one exchange. It is called while the workers' lock is held: it must not wait for long."""
 

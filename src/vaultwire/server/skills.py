@@ -13,7 +13,7 @@ import base64
 from collections.abc import Callable
 from urllib.parse import quote, unquote
 
-from vaultwire.server.features import caching
+from vaultwire.server.features import SKILL_OF_VAULT, caching
 from vaultwire.server.results import LISTING, READING, text_in
 from vaultwire.skills import (
     MOST_BYTES,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 LIST, GET = "skills/list", "skills/get"
 SKILLS_PER_PAGE = 20  # an entry may have 512 files, and is never split
 _SCHEME = "skill://"
-_OF_VAULT = "vault"
 _TTL_MS = 3_600_000  # ours change only with the program
 _CHANGING_TTL_MS = 0
 _FILES_PER_LOOK = 1000
@@ -90,11 +89,14 @@ class Skills:
             return []
         names = self._vaults.names
         prefixes = (
-            [f"{_OF_VAULT}/{quote(name, safe='')}" for name in names] if self._vaults.are_several else [_OF_VAULT]
+            [f"{SKILL_OF_VAULT}{quote(name, safe='')}" for name in names]
+            if self._vaults.are_several
+            else [SKILL_OF_VAULT.removesuffix("/")]
         )
         return [
-            _OfVault(self._vaults.get(name), f"{_SCHEME}{prefix}", self._folder)
+            _OfVault(self._vaults.get(name), prefix, self._folder)
             for name, prefix in zip(names, prefixes, strict=True)
+            if self._vaults.is_here(name)
         ]
 
     def _list(self, request: Request, shelves: list[_Bundled | _OfVault], progress: Progress) -> JsonObject:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 
-from vaultwire.vault.errors import INVALID_ARGUMENTS, VAULT_NOT_FOUND, VaultError
+from vaultwire.vault.errors import INVALID_ARGUMENTS, SERVER_BUSY, VAULT_NOT_FOUND, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # The arguments with the vault's name, where there are several, and with numbers of changes.
 ARGUMENT = "vault"
+# Between two attempts to open a vault whose records are away.
+_BUSY_SECONDS = 1.0
 _CHANGES = frozenset(("change", "changes"))
 
 
@@ -44,6 +46,9 @@ class Vaults:
         self._updaters: list[threading.Thread] | None = None  # of the other vaults; None before run_index_updaters
         self._on_change: Callable[[Vault], OnChange] = lambda _: lambda _, __: None
         self._is_closed = False
+        self._closing = threading.Event()
+        self.is_here: Callable[[str], bool] = lambda _: True
+        """Tells whether this server has a vault now, where several servers share them (``serve``, ``leave``)."""
 
     def name(self, text: str) -> str:
         """Return a vault's name in its own spelling. Raises VaultError (VAULT_NOT_FOUND), with the names there are."""
@@ -111,18 +116,22 @@ class Vaults:
         """
         if peer.memory is None:
             peer.memory = {}
-        known: tuple[Caller, dict[tuple[str, ...], Vault]] | None = peer.memory.get(name)
-        if known is None:
+        vault = self.get(name)
+        known: tuple[Vault, Caller, dict[tuple[str, ...], Vault]] | None = peer.memory.get(name)
+        if known is None or known[0] is not vault:  # it was given to another server meanwhile, and came back
             from vaultwire.vault.caller import Caller  # noqa: PLC0415 - loaded with the vault, not at start
 
             owner = f"{peer.principal}\n{peer.name}" if peer.authority else ""
-            known = peer.memory.setdefault(name, (Caller(owner=owner, is_lasting=peer.is_sessionless), {}))
-        caller, by_tool = known
+            new: tuple[Vault, Caller, dict[tuple[str, ...], Vault]]
+            new = vault, Caller(owner=owner, is_lasting=peer.is_sessionless), {}
+            known = new if known is not None else peer.memory.setdefault(name, new)
+            peer.memory[name] = known
+        _, caller, by_tool = known
         caller.client, caller.may_read_notes = peer.signature, may_read_notes
         caller.names, caller.is_person = (peer.name, peer.authority), peer.is_person
         used = by_tool.get((tool, *also))
         if used is None or used.is_of_one_call:
-            used = by_tool[tool, *also] = self.get(name).used_by(caller, tool, also)
+            used = by_tool[tool, *also] = vault.used_by(caller, tool, also)
         return used
 
     def write_kept_back(self) -> None:
@@ -150,10 +159,38 @@ class Vaults:
             for thread in self._updaters:
                 thread.join()
 
+    def serve(self, name: str, on_change: Callable[[Vault], OnChange]) -> None:
+        """Open a vault and keep its index up to date, until ``leave`` or ``close``: for servers that share vaults.
+
+        Raises what the opener raises, except that the records are away: then it tries again.
+        """
+        while self.is_here(name) and not self._is_closed:
+            try:
+                vault = self.get(name)
+                vault.run_watch_loop(on_change(vault))
+            except VaultError as error:
+                if error.code != SERVER_BUSY:
+                    raise
+                self._closing.wait(_BUSY_SECONDS)
+            else:
+                return
+
+    def leave(self, name: str) -> None:
+        """Close a vault, which another server has from now on. Safe from any thread."""
+        with self._opening:
+            vault = self._opened.pop(name, None)
+        if vault is not None:
+            vault.close()
+
+    def is_first(self, vault: Vault) -> bool:
+        """Tell whether this is the first vault, which a call that names none means."""
+        return self._opened.get(self.names[0]) is vault
+
     def close(self) -> None:
         """End ``run_index_updaters``. Safe from any thread."""
         with self._opening:
             self._is_closed = True
+            self._closing.set()
             for vault in self._opened.values():
                 vault.close()
 

@@ -542,6 +542,14 @@ class Workers:
                 task.stop()
         self.wait_until_idle(seconds)
 
+    def end_in(self, vault: str, seconds: float) -> None:
+        """Wait until the calls in one vault have ended, so many seconds at most, and stop those that have not."""
+        with self._ended:
+            self._ended.wait_for(lambda: not any(task.job.vault == vault for task in self._tasks.values()), seconds)
+            for task in self._tasks.values():
+                if task.job.vault == vault:
+                    task.stop()
+
     def wait_until_idle(self, seconds: float | None = None) -> None:
         """Wait until every task has ended or passed its deadline, so many seconds at most."""
         with self._ended:

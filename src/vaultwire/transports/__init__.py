@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
+PASSED_ON = b"vaultwire-passed-on"
+"""A header of a request that another server has passed on: it is not passed on again."""
+
+
 async def read_body(receive: Receive) -> bytes | None:
     """Return the whole body of a request, None if the client left before its end."""
     pieces: list[bytes] = []

@@ -12,16 +12,13 @@ from urllib.parse import urlsplit
 
 import httptools
 
-from vaultwire.transports import send_whole
+from vaultwire.transports import PASSED_ON, send_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ssl import SSLContext
 
     from vaultwire.transports import Message, Receive, Scope, Send
-
-PASSED_ON = b"vaultwire-passed-on"
-"""A header of a request that another server has passed on: it is not passed on again."""
 
 RETRY_SECONDS = 2
 # The other server is near. One that has crashed with its computer answers nothing at all.
@@ -76,9 +73,9 @@ async def pass_on(address: str, scope: Scope, receive: Receive, send: Send) -> N
         finally:
             for task in (sending, reading):
                 task.cancel()
-                with suppress(asyncio.CancelledError, OSError, _BrokenAnswerError):
+                with suppress(asyncio.CancelledError, OSError):
                     await task
-    except (OSError, _BrokenAnswerError):
+    except OSError:
         if answer.has_begun:
             raise
         done = (
@@ -149,7 +146,7 @@ class _Body:
             await writer.drain()
 
 
-class _BrokenAnswerError(Exception):
+class _BrokenAnswerError(ConnectionError):
     """The other server's answer has no end, or is none."""
 
 

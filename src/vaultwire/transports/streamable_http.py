@@ -7,11 +7,12 @@ answer takes long. For sessions and messages see ``server.http.mcp_endpoint``.
 from __future__ import annotations
 
 import asyncio
+from typing import TypeVar
 
 from vaultwire.protocol import http
 from vaultwire.protocol.http import Headers
 from vaultwire.server.mcp_endpoint import McpEndpoint, Reply, Stream
-from vaultwire.transports import await_leaving, call_on_loop, read_body, send_whole
+from vaultwire.transports import PASSED_ON, await_leaving, call_on_loop, read_body, send_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
+    from vaultwire.server.mcp_endpoint import SharedSessions
     from vaultwire.server.workers import Workers
     from vaultwire.transports import Receive, Scope, Send
 
+_Result = TypeVar("_Result")
 # An answer that takes longer becomes a stream, and a stream without news sends a comment: proxies give up after 30 or 60
 # seconds.
 KEEP_ALIVE_SECONDS = 15.0
@@ -34,9 +37,15 @@ _RETRY_MS = 1000
 class StreamableHttp:
     """The door itself."""
 
-    def __init__(self, workers: Workers, make_session: Callable[[Revision | None], Session], key_name: str) -> None:
-        """``key_name``: where the scope holds the principal of the key a request came with."""
-        self._endpoint = McpEndpoint(workers, make_session)
+    def __init__(
+        self,
+        workers: Workers,
+        make_session: Callable[[Revision | None], Session],
+        key_name: str,
+        shared: SharedSessions | None = None,
+    ) -> None:
+        """``key_name``: where the scope holds the principal of the key a request came with. ``shared``: as for the endpoint."""
+        self._endpoint = McpEndpoint(workers, make_session, shared)
         self._key_name = key_name
 
     def close(self) -> None:
@@ -46,13 +55,23 @@ class StreamableHttp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request."""
         headers = Headers(scope["headers"])
+        try:
+            await self._serve(headers, scope, receive, send)
+        except _SessionsAwayError:
+            await _send_reply(send, Reply(503, b"", (b"retry-after", b"2")))
+
+    async def _serve(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
         principal: str = scope.get(self._key_name, "")
+        await self._load(headers)
         match scope["method"]:
             case "POST":
                 body = await read_body(receive)
                 if body is None:
                     return
                 answer = self._endpoint.post(headers, body, principal)
+                keep = self._endpoint.to_keep(headers, answer)
+                if keep is not None and headers.get(PASSED_ON) is None:  # else the server that passed it on has kept it
+                    await _wait_for(keep)
                 if isinstance(answer, Reply):
                     await _send_reply(send, answer)
                 else:
@@ -65,9 +84,32 @@ class StreamableHttp:
                     stream, after = found
                     await _Writer(stream, receive, send, self._endpoint).resume(after)
             case "DELETE":
-                await _send_reply(send, self._endpoint.delete(headers, principal))
+                reply = self._endpoint.delete(headers, principal)
+                forget = self._endpoint.to_forget(headers)
+                if forget is not None and reply.status == 204:  # noqa: PLR2004 - it has ended
+                    await _wait_for(forget)
+                await _send_reply(send, reply)
             case _:
                 await _send_reply(send, Reply(405, b"", (b"allow", b"POST, GET, DELETE")))
+
+    async def _load(self, headers: Headers) -> None:
+        """Open the session that a request names, if another server has opened it."""
+        load = self._endpoint.to_load(headers)
+        kept = None if load is None else await _wait_for(load)
+        if kept is not None and headers.session is not None:
+            self._endpoint.reopen(headers.session, kept)
+
+
+class _SessionsAwayError(Exception):
+    """What keeps the sessions of several servers does not answer."""
+
+
+async def _wait_for(call: Callable[[], _Result]) -> _Result:
+    """Return what a call returns that waits, made on another thread."""
+    try:
+        return await asyncio.to_thread(call)
+    except OSError as error:
+        raise _SessionsAwayError from error
 
 
 class _Writer:

@@ -1,6 +1,7 @@
 """API keys: the keys that identify clients on other computers. One file for each key, so that two writers never collide.
 
-A file has the key's name and its hash, never the key itself. The guard decides which door asks for a key.
+A file has the key's name and its hash, never the key itself. The guard decides which door asks for a key. Several servers that
+share vaults have their keys in their database instead (``SharedKeys``).
 
 A name can be used again after its key was revoked, so a name is no key: whatever outlives a request knows a key by its
 ``principal``, which no later key of the name has.
@@ -15,7 +16,7 @@ import os
 import re
 import secrets
 import time
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from vaultwire.vault.disk.file_operations import make_private
 
@@ -64,25 +65,13 @@ class Keys:
             )
         secret = _PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        make_private(self._folder)
-        try:
-            descriptor = os.open(self._path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            raise KeyRefused(f"there is a key named {name} already; revoke it first, or choose another name") from None
-        record = {"name": name, "created": created, "fingerprint": _fingerprint(secret)}
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(record, file)
+        if not self._add(Key(name, created, _fingerprint(secret))):
+            raise KeyRefused(f"there is a key named {name} already; revoke it first, or choose another name")
         return secret
 
     def revoke(self, name: str) -> bool:
         """Delete a key; False if there is none with this name. Raises OSError."""
-        if not _NAME.fullmatch(name):
-            return False
-        try:
-            os.unlink(self._path(name))
-        except FileNotFoundError:
-            return False
-        return True
+        return _NAME.fullmatch(name) is not None and self._remove(name)
 
     def all(self) -> list[Key]:
         """Return the keys, sorted by name. Raises OSError if the folder cannot be listed."""
@@ -102,6 +91,24 @@ class Keys:
                 principal = key.principal
         return principal
 
+    def _add(self, key: Key) -> bool:
+        """Keep a key; return False if there is one of its name."""
+        make_private(self._folder)
+        try:
+            descriptor = os.open(self._path(key.name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return False
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(key._asdict(), file)
+        return True
+
+    def _remove(self, name: str) -> bool:
+        try:
+            os.unlink(self._path(name))
+        except FileNotFoundError:
+            return False
+        return True
+
     def _current(self) -> list[Key]:
         try:
             changed = os.stat(self._folder).st_mtime_ns
@@ -115,6 +122,44 @@ class Keys:
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder, f"key-{name}.json")
+
+
+class KeyRows(Protocol):
+    """Keys in a database, each as its name, the time when it was issued, and its fingerprint. All methods raise OSError."""
+
+    def add(self, name: str, created: str, fingerprint: str, /) -> bool:
+        """Keep a key; False if there is one of this name already."""
+
+    def remove(self, name: str, /) -> bool:
+        """Delete a key; False if there is none of this name."""
+
+    def all(self) -> list[tuple[str, str, str]]:
+        """Return the keys, by name."""
+
+
+class SharedKeys(Keys):
+    """The keys of several servers. Those count that were there at the last ``refresh``: no request waits for the database."""
+
+    def __init__(self, rows: KeyRows) -> None:
+        super().__init__("")
+        self._rows = rows
+
+    def refresh(self) -> None:
+        """Read the keys. Raises OSError; those that were read before count until it works again."""
+        self._cached = self.all()
+
+    def all(self) -> list[Key]:
+        """Return the keys, sorted by name. Raises OSError."""
+        return [Key(*row) for row in self._rows.all()]
+
+    def _add(self, key: Key) -> bool:
+        return self._rows.add(*key)
+
+    def _remove(self, name: str) -> bool:
+        return self._rows.remove(name)
+
+    def _current(self) -> list[Key]:
+        return self._cached
 
 
 def _fingerprint(secret: str) -> str:

@@ -1,0 +1,291 @@
+"""``serve --database`` with two vaults: each has an owner of its own, and every server takes every request."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import signal
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from support.command_line import run_command
+from support.serving import Reply, Serving
+from support.teams import Client, Start, issue, text_of, wait_for
+from support.vaults import write_vault
+from vaultwire.cluster.database import Database
+from vaultwire.cluster.leases import owners
+from vaultwire.cluster.members import Members
+
+VAULTS = ("Home", "Work")
+STATELESS = "2026-07-28"
+
+
+@pytest.fixture
+def start(tmp_path: Path, url: str, database: Database) -> Iterator[Start]:
+    """Starts a server with a state folder of its own, as on another machine."""
+    folders = [write_vault(tmp_path / name, f"=== Note.md\nin {name}\n") for name in VAULTS]
+    numbers = itertools.count(1)
+    with ExitStack() as running:
+
+        def begin(*options: str) -> Serving:
+            home = tmp_path / f"machine{next(numbers)}"
+            places = {"VAULTWIRE_STATE": str(home / "state"), "VAULTWIRE_CACHE": str(home / "cache")}
+            shared = ("--vault", str(folders[1]), "--database", url, "--lease-seconds", "3")
+            return running.enter_context(Serving(folders[0], *shared, *options, **places))
+
+        yield begin
+
+
+def count(server: Serving) -> int:
+    """Return how many vaults a server owns."""
+    return int(server.request("GET", "/health").json["vaults"])
+
+
+def two_owners(start: Start, database: Database) -> tuple[Serving, Serving]:
+    """Return two servers that own one vault each: that of Home, and that of Work."""
+    first = start()
+    wait_for(lambda: count(first) == len(VAULTS))
+    second = start()
+    wait_for(lambda: (count(first), count(second)) == (1, 1))
+    addresses = {owner.vault: owner.address for owner in owners(database)}
+    by_address = {server.url: server for server in (first, second)}
+    # Both have noted who owns what when both answer for both.
+    pairs = [*itertools.product((first, second), VAULTS)]
+    wait_for(lambda: all(read(server, vault).status == 200 for server, vault in pairs))
+    return by_address[addresses["Home"]], by_address[addresses["Work"]]
+
+
+def read(server: Serving, vault: str) -> Reply:
+    return server.call("read_notes", {"paths": ["Note.md"], "vault": vault})
+
+
+def append(server: Serving, vault: str, text: str) -> Reply:
+    return server.call("write_note", {"path": "Note.md", "content": text, "mode": "append", "vault": vault})
+
+
+def uri(vault: str) -> str:
+    return f"obsidian://vault/{vault}/Note.md"
+
+
+def test_each_vault_has_an_owner_and_every_server_answers_for_both(start: Start, database: Database) -> None:
+    servers = two_owners(start, database)
+    for server, vault in itertools.product(servers, VAULTS):
+        assert f"in {vault}" in text_of(read(server, vault))
+        assert "Note.md" in text_of(append(server, vault, "more\n"))
+    for server, vault in itertools.product(servers, VAULTS):
+        assert "2 changes" in text_of(server.call("list_changes", {"vault": vault}))
+        nested = {"tool": "list_changes", "arguments": {"vault_name": vault.lower()}}
+        assert "2 changes" in text_of(server.call("more_tools", nested))
+    for server in servers:  # a call that names none means the first
+        assert "in Home" in text_of(server.call("read_notes", {"paths": ["Note.md"]}))
+        assert "VAULT_NOT_FOUND" in text_of(read(server, "Nowhere"))
+        assert server.call("no_such_tool", {}).status == 404
+
+
+def test_one_session_uses_both_vaults_through_every_server(start: Start, database: Database) -> None:
+    servers = two_owners(start, database)
+    client = Client(servers[0])
+    for server, vault in itertools.product(servers, VAULTS):
+        arguments = {"path": "Note.md", "content": "line\n", "mode": "append", "vault": vault}
+        done = client.post(server, "tools/call", {"name": "write_note", "arguments": arguments}).json
+        assert not done["result"]["isError"], done
+        assert (
+            f"in {vault}"
+            in client.post(server, "resources/read", {"uri": uri(vault)}).json["result"]["contents"][0]["text"]
+        )
+        assert client.post(server, "tools/list", {}).json["result"]["tools"]
+        assert client.post(server, "ping", {}).json["result"] == {}
+    for server in servers:
+        page = client.post(server, "resources/list", {}).json["result"]
+        following = client.post(server, "resources/list", {"cursor": page["nextCursor"]}).json["result"]
+        assert [each["uri"] for each in (*page["resources"], *following["resources"])] == [*map(uri, VAULTS)]
+        values = client.post(
+            server,
+            "completion/complete",
+            {
+                "ref": {"type": "ref/resource", "uri": "obsidian://vault/{vault}/{+path}"},
+                "argument": {"name": "path", "value": "No"},
+                "context": {"arguments": {"vault": "Work"}},
+            },
+        ).json["result"]["completion"]["values"]
+        assert values == ["Note.md"]
+
+
+def test_a_session_hears_of_both_vaults_at_every_server(start: Start, database: Database) -> None:
+    servers = two_owners(start, database)
+    client = Client(servers[0])
+    for vault in VAULTS:
+        assert client.post(servers[1], "resources/subscribe", {"uri": uri(vault)}).json["result"] == {}
+    for server in servers:
+        stream = client.listen(server)
+        assert next(stream).startswith("HTTP/1.1 200 ")
+        for other, vault in itertools.product(servers, VAULTS):
+            append(other, vault, "more\n")
+            assert any(uri(vault) in line for line in stream)
+        stream.close()
+    assert client.post(servers[0], "resources/unsubscribe", {"uri": uri("Work")}).json["result"] == {}
+    stream = client.listen(servers[0])
+    assert next(stream).startswith("HTTP/1.1 200 ")
+    append(servers[0], "Work", "unheard\n")
+    append(servers[0], "Home", "heard\n")
+    assert any(uri("Home") in line for line in itertools.takewhile(lambda line: uri("Work") not in line, stream))
+
+
+def listening(server: Serving, uris: list[str]) -> Generator[str]:
+    """Yield the lines of the stream of a request without a session that listens."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    params = {"notifications": {"resourceSubscriptions": uris}, "_meta": meta}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params})
+    head = f"MCP-Protocol-Version: {STATELESS}\r\nMcp-Method: subscriptions/listen\r\nContent-Length: {len(body)}\r\n"
+    accept = "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
+    with server.connect() as connection:
+        connection.sendall(f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{accept}{head}\r\n{body}".encode())
+        with connection.makefile("r", encoding="utf-8") as stream:
+            yield from stream
+
+
+def test_a_client_without_a_session_hears_of_both_vaults(start: Start, database: Database) -> None:
+    servers = two_owners(start, database)
+    for server in servers:
+        stream = listening(server, [*map(uri, VAULTS)])
+        assert next(stream).startswith("HTTP/1.1 200 ")
+        acknowledged = 0
+        for vault in VAULTS:
+            append(servers[0], vault, "more\n")
+            for line in stream:
+                acknowledged += "notifications/subscriptions/acknowledged" in line
+                if f'"uri":"{uri(vault)}"' in line:
+                    break
+        assert acknowledged == 1
+        stream.close()
+
+
+def test_a_question_to_the_client_and_its_answer_go_through_any_server(start: Start, database: Database) -> None:
+    home, work = two_owners(start, database)
+    client = Client(home, elicitation={})
+    arguments = {"path": "Note.md", "permanent": True, "vault": "Work"}
+    events = client.stream(home, "tools/call", {"name": "delete_note", "arguments": arguments})
+    question = next(event for event in events if event.get("method") == "elicitation/create")
+    assert "Note.md" in question["params"]["message"]
+    answer = {"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}}
+    assert client.send(home, answer).status == 202  # not the server that has asked
+    done = next(event for event in events if "result" in event)
+    assert "Nothing was changed" in done["result"]["content"][0]["text"]
+    assert "in Work" in text_of(read(work, "Work"))
+
+
+def test_a_session_ends_everywhere(start: Start, database: Database) -> None:
+    servers = two_owners(start, database)
+    client = Client(servers[0])
+    for server in servers:
+        assert client.post(server, "resources/list", {}).status == 200
+    assert client.request(servers[1], "DELETE").status == 204
+    wait_for(lambda: all(client.post(server, "resources/list", {}).status == 404 for server in servers))
+
+
+def test_nobody_uses_the_session_of_another_key(start: Start, database: Database, url: str) -> None:
+    keys = {name: issue(name, url) for name in ("anna", "ben")}
+    one, other = start("--require-key"), start("--require-key")
+    wait_for(lambda: count(one) + count(other) == len(VAULTS))
+    client = Client(one, key=keys["anna"])
+    wait_for(lambda: client.post(other, "resources/list", {}).status == 200)
+    client.use_key(keys["ben"])
+    third = start("--require-key")
+    wait_for(lambda: third.request("GET", "/ready").status == 200)
+    for server in (one, other, third):
+        assert client.post(server, "resources/list", {}).status == 404
+
+
+def test_a_killed_server_takes_no_session_with_it(start: Start, database: Database) -> None:
+    home, work = two_owners(start, database)
+    client = Client(home)
+    client.post(work, "resources/subscribe", {"uri": uri("Home")})
+    client.post(work, "logging/setLevel", {"level": "debug"})
+    home.process.kill()
+    assert "in Work" in text_of(read(work, "Work"))  # its own vault, meanwhile
+    wait_for(lambda: count(work) == len(VAULTS))
+    third = start()
+    wait_for(lambda: third.request("GET", "/ready").status == 200)
+    stream = client.listen(third)  # a server that has never seen the session
+    assert next(stream).startswith("HTTP/1.1 200 ")
+    wait_for(lambda: append(third, "Home", "more\n").status == 200)
+    assert any(uri("Home") in line for line in stream)
+
+
+def test_a_person_moves_one_vault_and_it_stays_there(start: Start, database: Database, url: str) -> None:
+    home, work = two_owners(start, database)
+    client = Client(home)
+    numbers = {owner.vault: owner.number for owner in owners(database)}
+    done = run_command("database", "release", "Home", url)
+    assert (done.returncode, done.stderr) == (0, "")
+    wait_for(lambda: count(work) == len(VAULTS))
+    wait_for(lambda: "in Home" in str(client.post(home, "resources/read", {"uri": uri("Home")}).json))
+    assert (count(home), count(work)) == (0, 2)
+    now = {owner.vault: owner.number for owner in owners(database)}
+    assert (now["Home"] > numbers["Home"], now["Work"]) == (True, numbers["Work"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGSTOP")
+def test_an_owner_that_is_paused_wakes_without_its_vault_and_holds_up_no_other(
+    start: Start, database: Database
+) -> None:
+    home, work = two_owners(start, database)
+    home.process.send_signal(signal.SIGSTOP)
+    assert "Note.md" in text_of(append(work, "Work", "meanwhile\n"))
+    wait_for(lambda: count(work) == len(VAULTS))
+    assert "Note.md" in text_of(append(work, "Home", "by the other\n"))
+    home.process.send_signal(signal.SIGCONT)
+    wait_for(lambda: home.request("GET", "/ready").json["role"] == "stand-by" or count(work) == 1)
+    wait_for(lambda: append(home, "Home", "later\n").status == 200)
+    assert text_of(read(home, "Home")).count("by the other") == 1
+
+
+def test_shares(database: Database) -> None:
+    """Newcomers want their share once they have been there for the time of a lease; then nothing moves by itself."""
+    vaults = [f"V{number}" for number in range(7)]
+
+    def member(name: str) -> Members:
+        return Members(database, name, f"http://{name}", 60, vaults)
+
+    one, two = member("one"), member("two")
+    assert one.meet(0) == ((), 7, 0)
+    assert two.meet(0) == (("http://one",), 4, 0)
+    assert one.meet(7)[:2] == (("http://two",), 4)
+    with database.transaction() as transaction:
+        transaction.execute("UPDATE members SET since = since - interval '2 minutes'")
+    two.meet(0)
+    assert one.meet(7) == (("http://two",), 4, 3)
+    two.meet(3)
+    two.meet(3)
+    assert one.meet(4) == (("http://two",), 4, 0)
+    two.meet(0)  # a person has moved its vaults
+    assert one.meet(7) == (("http://two",), 4, 0)
+    two.come_back()
+    two.meet(0)
+    two.meet(0)
+    assert one.meet(7) == (("http://two",), 4, 3)
+    two.leave()
+    assert one.meet(7) == ((), 7, 0)
+    assert Members(database, "other", "http://other", 60, ["V1"]).meet(0) == ((), 1, 0)  # another group
+
+
+def test_more_servers_than_vaults(database: Database) -> None:
+    servers = [Members(database, name, f"http://{name}", 60, VAULTS) for name in ("one", "two", "three")]
+    for server in servers:
+        server.meet(0)
+    with database.transaction() as transaction:
+        transaction.execute("UPDATE members SET since = since - interval '2 minutes'")
+    servers[1].meet(0)
+    servers[2].meet(0)
+    assert servers[0].meet(2)[1:] == (1, 2)  # one of two vaults goes to one of them
+    servers[1].meet(1)
+    servers[1].meet(1)
+    assert servers[0].meet(1)[1:] == (1, 1)  # the third gets none: nobody has more than a share
