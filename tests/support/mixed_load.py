@@ -121,6 +121,7 @@ class Log:
         self.path = f"Log{client}.md"
         self._client, self._vault = client, vault
         self.sent: list[Outcome] = [Outcome.DONE]  # of line 0, which was there at first
+        self.refusals: dict[int, str] = {}
 
     def line(self, number: int) -> str:
         """Return the line of this number. Its length differs, so that a torn one shows."""
@@ -139,7 +140,8 @@ class Log:
         faults += [f"doubled: {number}" for number, count in Counter(numbers).items() if count > 1]
         kept = set(numbers)
         faults += [f"lost: {n}" for n, outcome in enumerate(self.sent) if outcome is Outcome.DONE and n not in kept]
-        faults += [f"refused, but there: {n}" for n in sorted(kept) if self.sent[n] is Outcome.REFUSED]
+        refused = [number for number in sorted(kept) if self.sent[number] is Outcome.REFUSED]
+        faults += [f"refused, but there: {number}: {self.refusals[number]}" for number in refused]
         highest = -1
         for number in numbers:
             if number < highest and self.sent[number] is Outcome.DONE:
@@ -265,7 +267,9 @@ class _Client:
         number = len(log.sent)
         log.sent.append(Outcome.UNKNOWN)
         arguments = {"path": log.path, "content": log.line(number), "mode": "append"}
-        log.sent[number] = self._call("append", vault, "write_note", arguments).outcome
+        answer = self._call("append", vault, "write_note", arguments)
+        log.refusals[number] = answer.text
+        log.sent[number] = answer.outcome
 
     def _read(self, vault: str) -> None:
         log = self.logs[vault]
