@@ -5,19 +5,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
 import pytest
 
+from support.postgres import running_postgres
 from vaultwire.cluster.database import Database
 from vaultwire.cluster.leases import Leases
 from vaultwire.cluster.records import PostgresRecords
 from vaultwire.vault.changes.change import Author, Intent, Move, PriorState, Step, Write
 from vaultwire.vault.changes.journal import Ending, Journal, Retention
 from vaultwire.vault.changes.record_store import RecordStore, SqliteRecords
-from vaultwire.vault.errors import TOO_MANY_WAITING, VaultError
+from vaultwire.vault.errors import SERVER_BUSY, TOO_MANY_WAITING, VaultError
 from vaultwire.vault.holding.proposals import Decision, DecisionLog, ProposalStore, Room
 from vaultwire.vault.value_types import NO_PROGRESS, Stages, VaultPath
 
@@ -131,6 +133,36 @@ def test_the_oldest_changes_go_when_there_are_too_many_bytes(stores: Stores) -> 
     assert ids[-1] == 12
     assert 4 <= len(ids) <= 8
     assert stores().rows("SELECT count(DISTINCT owner) FROM contents")[0][0] == len(ids)
+
+
+def test_the_contents_of_a_small_change_need_no_records_once_it_has_begun(stores: Stores) -> None:
+    store, journal = stores(), Journal(stores())
+    assert journal.catch_up() is None
+    small = intent(journal.next_id(), *steps())
+    journal.begin(small, Stages(NO_PROGRESS))
+    with store.writing() as transaction:
+        transaction.execute("DELETE FROM contents")
+    assert [(step.before, step.after) for step in small.steps if isinstance(step, Write)] == [
+        (step.before, step.after) for step in steps() if isinstance(step, Write)
+    ]
+
+
+def test_who_cannot_read_the_records_of_a_change_is_told_that_it_is_perhaps_made() -> None:
+    with running_postgres() as server, closing(Database(server.new_database())) as database:
+        database.upgrade()
+        leases = Leases(database, "one", "http://127.0.0.1:1", 60).take({"Notes": "/srv/notes"})
+        assert leases is not None
+        journal = Journal(PostgresRecords(database, leases[0]))
+        number = add(journal, size=3_000_000)
+        detailed = journal.load(number)
+        assert detailed is not None
+        server.stop()
+        step = detailed.steps[0]
+        assert isinstance(step, Write)
+        with pytest.raises(VaultError, match=r"cannot be read.*perhaps it is made") as caught:
+            step.after  # noqa: B018 - it is read here
+        server.start()  # for its end
+    assert (caught.value.code, caught.value.details) == (SERVER_BUSY, {})
 
 
 def test_old_changes_go_but_not_the_last_one(stores: Stores) -> None:

@@ -130,8 +130,10 @@ class _Body:
     """The body of a request on its way."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
-        self.is_whole = False
         self._is_chunked = _is_chunked(scope)
+        self._left = next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)
+        self.is_whole = not (self._is_chunked or self._left)
+        """Whether all of it is sent. Its last bytes may come before the message that says so."""
         self._receive = receive
 
     async def send_to(self, writer: asyncio.StreamWriter) -> None:
@@ -142,7 +144,8 @@ class _Body:
             if self._is_chunked:
                 piece = (b"%x\r\n%s\r\n" % (len(piece), piece) if piece else b"") + (b"" if has_more else b"0\r\n\r\n")
             writer.write(piece)
-            self.is_whole = not has_more
+            self._left -= len(piece)
+            self.is_whole = not has_more or (self._left <= 0 and not self._is_chunked)
             await writer.drain()
 
 

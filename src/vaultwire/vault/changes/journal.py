@@ -41,6 +41,8 @@ from vaultwire.vault.visibility.visible_files import can_be_private
 _NS_PER_DAY = 86_400 * 1_000_000_000
 # So much is left when the oldest changes are removed because there are too many bytes: not one with each change.
 _LEFT = 0.9
+# The contents of a change of so many bytes stay in memory while it is made and answered.
+_HELD_BYTES = 1 << 20
 # States of a change: words, so that a flipped bit makes none of them another one.
 BEGUN, READY, ROLLED_BACK, DONE, UNDONE = "begun", "ready", "rolled back", "done", "undone"
 OPEN = (BEGUN, READY, ROLLED_BACK)
@@ -109,9 +111,18 @@ class Journal:
         return self._store.last_number("changes") + 1
 
     def begin(self, intent: Intent, stages: Stages) -> None:
-        """Record, synced to disk, that a change begins. From now on its contents are read from there."""
+        """Record, synced to disk, that a change begins. From now on its contents are read from there, unless they are small.
+
+        Then they are in memory: the answer to a change that is made must not depend on a store that may be away by then.
+        """
+        pairs = [*zip(intent.steps, intent.priors, strict=True)]
+        contents = [content for pair in pairs for content in _contents(*pair) if content is not None]
+        is_small = sum(content.size for content in contents) <= _HELD_BYTES
+        if is_small:
+            for content in contents:
+                content.hold()
         steps = self._store.repaired(lambda: self._add(intent, stages, BEGUN))
-        for ours, kept in zip(zip(intent.steps, intent.priors, strict=True), steps, strict=True):
+        for ours, kept in () if is_small else zip(pairs, steps, strict=True):
             for our, its in zip(_contents(*ours), _contents(*kept), strict=True):
                 if our is not None and its is not None:
                     our.keep_like(its)

@@ -14,9 +14,9 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from vaultwire.vault.changes.change import Move, PriorState, Step, Write
-from vaultwire.vault.changes.record_store import RecordsAwayError, RecordStore, Transaction, busy
+from vaultwire.vault.changes.record_store import RecordsAwayError, RecordStore, Transaction
 from vaultwire.vault.disk.contents import Content, Patched, patch_of
-from vaultwire.vault.errors import JOURNAL_FAILED, VaultError
+from vaultwire.vault.errors import JOURNAL_FAILED, SERVER_BUSY, VaultError
 from vaultwire.vault.value_types import VaultPath
 
 # A change of many files is written in several batches, so that neither writing nor reading it takes much memory, and no other
@@ -192,7 +192,11 @@ class InStore:
         try:
             return _bytes_in(self._store, self._owner, self._number, self._part)
         except RecordsAwayError as error:
-            raise busy(error) from error
+            # It is asked for before a change and after one. No retryAfter: a second try may double it.
+            message = (
+                f"The records cannot be read: {error.strerror}. Look before you repeat a change: perhaps it is made."
+            )
+            raise VaultError(SERVER_BUSY, message) from error
         except OSError as error:
             raise self.damage() from error
 

@@ -1,7 +1,7 @@
 """The bytes of a file before or after a change, in memory or where they can be read again; their etag, and their text.
 
 The bytes of 70,000 notes are too many to hold at once. So a plan holds only a digest and what differs, and reads the rest
-from the notes; as soon as the change is in the journal, all is read from there.
+from the notes; as soon as a large change is in the journal, all is read from there.
 """
 
 from __future__ import annotations
@@ -57,6 +57,10 @@ class Content:
         if isinstance(self._source, bytes):
             return self._source == data
         return len(data) == self.size and digest_of(data) == self._digest
+
+    def hold(self) -> None:
+        """Keep the bytes in memory from now on. Raises VaultError as ``data`` does."""
+        self._digest, self._source = self.digest, self.data
 
     def keep_like(self, other: Content) -> None:
         """Read the bytes from now on where ``other``, an equal content, reads them."""
