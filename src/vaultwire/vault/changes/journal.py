@@ -41,8 +41,8 @@ from vaultwire.vault.visibility.visible_files import can_be_private
 _NS_PER_DAY = 86_400 * 1_000_000_000
 # So much is left when the oldest changes are removed because there are too many bytes: not one with each change.
 _LEFT = 0.9
-# The contents of a change of so many bytes stay in memory while it is made and answered.
-_HELD_BYTES = 1 << 20
+# The contents of a change of so few files and bytes stay in memory while it is made and answered.
+_HELD_STEPS, _HELD_BYTES = 20, 1 << 20
 # States of a change: words, so that a flipped bit makes none of them another one.
 BEGUN, READY, ROLLED_BACK, DONE, UNDONE = "begun", "ready", "rolled back", "done", "undone"
 OPEN = (BEGUN, READY, ROLLED_BACK)
@@ -117,7 +117,7 @@ class Journal:
         """
         pairs = [*zip(intent.steps, intent.priors, strict=True)]
         contents = [content for pair in pairs for content in _contents(*pair) if content is not None]
-        is_small = sum(content.size for content in contents) <= _HELD_BYTES
+        is_small = len(pairs) <= _HELD_STEPS and sum(content.size for content in contents) <= _HELD_BYTES
         if is_small:
             for content in contents:
                 content.hold()
