@@ -179,6 +179,16 @@ def test_what_cannot_be_edited_is_refused(note: str, value: str, words: str) -> 
     assert words in str(raised.value)
 
 
+@pytest.mark.parametrize("note", ["[x:: 1(y:: a)]", "(x:: [y:: a] b)"])
+def test_a_field_within_another_one_is_not_lost(note: str) -> None:
+    assert [field.name for field in inline_fields(note)] == ["x", "y"]
+    with pytest.raises(FieldError, match="has the inline field 'y' within 'x'"):
+        set_field(note, "x", "9")
+    with pytest.raises(FieldError, match="has the inline field 'y' within 'x'"):
+        remove_field(note, "x")
+    assert set_field(note, "y", "9") == note.replace("y:: a", "y:: 9")
+
+
 _PIECES = st.lists(
     st.sampled_from(["x:: 1", "[x:: 2]", "(y:: a)", "\n", " ", "- ", "- [ ] ", "> ", "`", "```\n", "text", "[", "]", "(", "::",
                      "|", "# ", "ä", "%%", "[[L]]", "---\n", "\t", "$$", "<b>"]), max_size=14,

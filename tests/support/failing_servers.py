@@ -54,9 +54,9 @@ class Team:
         return sorted(server.request("GET", "/health").json["vaults"] for server in self.servers)
 
     def wait_until_ready(self) -> None:
-        """Wait until each server would answer or pass a request on."""
+        """Wait until each server answers calls or passes them on: who owns what it hears about once a second."""
         for server in self.servers:
-            while server.request("GET", "/ready").status != http.client.OK:
+            while server.call("list_notes", {"limit": 1}).status != http.client.OK:
                 pass
 
     def kill(self) -> None:

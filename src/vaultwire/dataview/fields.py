@@ -477,4 +477,10 @@ def _only_field(text: str, name: str) -> InlineField:
     if len(fields) > 1:
         lines = ", ".join(str(field.line) for field in fields[:10])
         raise FieldError(f"has {len(fields)} inline fields {name!r}, on lines {lines}: edit the one you mean as text")
-    return fields[0]
+    (field,) = fields
+    for each in inline_fields(text):
+        if each.line == field.line and field.value_start <= each.start < field.value_start + len(field.value):
+            raise FieldError(
+                f"has the inline field {each.name!r} within {name!r}: edit that line as text, so that none is lost"
+            )
+    return field
