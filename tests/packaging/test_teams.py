@@ -79,7 +79,7 @@ def test_the_servers_differ_in_their_place_only() -> None:
     assert plain("one") == plain("two") == plain("three")
 
 
-def test_a_vault_and_the_keys_are_those_of_all_servers() -> None:
+def test_the_vault_is_that_of_all_servers() -> None:
     shared = [{volume for volume in SERVICES[name]["volumes"] if "-" not in volume.split(":")[0]} for name in SERVERS]
     assert shared[0] == shared[1] == shared[2]
     for claim in kubernetes("PersistentVolumeClaim"):
