@@ -21,14 +21,15 @@ from support.toolsets import PATIENCE, toolset_of
 from support.vaults import open_vault, write_vault
 from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Peer, Request
+from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.handlers import Handlers
-from vaultwire.server.results import Refusal, Result
+from vaultwire.server.results import Refusal, Result, to_refusal
 from vaultwire.server.vaults import Vaults
 from vaultwire.server.workers import Job
 from vaultwire.toolkit.catalog import OUTSIDE, load_catalog
 from vaultwire.trust.policy import Policy
-from vaultwire.vault.errors import INVALID_ARGUMENTS, VAULT_NOT_FOUND
+from vaultwire.vault.errors import INVALID_ARGUMENTS, SERVER_BUSY, VAULT_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import NoProgress
 from vaultwire.vault.vault import Vault
 
@@ -91,6 +92,13 @@ def test_a_single_vault_leaves_the_arguments_to_the_tool(tmp_path: Path) -> None
 )
 def test_the_vault_is_taken_out_of_the_arguments(opened: Opened, arguments: Any, picked: Any) -> None:
     assert opened.vaults.pick(arguments) == picked
+
+
+def test_a_vault_that_is_away_is_no_fault_of_the_parameters() -> None:
+    error = VaultError(SERVER_BUSY, "Nothing was changed: the database does not answer.", retryAfter=5)
+    told = to_refusal(error, Request(1, "resources/list", {}, LATEST_HANDSHAKE, Peer()))
+    assert told.message == "SERVER_BUSY: Nothing was changed: the database does not answer."
+    assert (told.code, told.data) == (INTERNAL_ERROR, {"errorCode": "SERVER_BUSY", "retryAfter": 5})
 
 
 @pytest.mark.parametrize("name", ["", "Wor", "Work ", "Nowhere", "x" * 5000])

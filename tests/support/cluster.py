@@ -148,6 +148,7 @@ class Replica:
     def start(self) -> None:
         """Start it. It need not answer yet."""
         own = {"VAULTWIRE_STATE": str(self.folder / "state"), "VAULTWIRE_CACHE": str(self.folder / "cache")}
+        self.folder.mkdir(exist_ok=True)
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **own}

@@ -11,7 +11,14 @@ import time
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import BARE, ENVELOPE
 from vaultwire.toolkit.catalog import lean_hints, lean_schema, lean_text
-from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VAULT_NOT_FOUND, WRITE_FAILED, VaultError
+from vaultwire.vault.errors import (
+    FILE_NOT_FOUND,
+    INVALID_ARGUMENTS,
+    SERVER_BUSY,
+    VAULT_NOT_FOUND,
+    WRITE_FAILED,
+    VaultError,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -193,6 +200,8 @@ def to_refusal(error: VaultError, request: Request) -> Refusal:
         return Refusal(request.revision.resource_not_found, f"Resource not found: {error.message}", data)
     if error.code in (VAULT_NOT_FOUND, WRITE_FAILED) and not is_unknown:  # no fault of the request
         return Refusal(jsonrpc.INTERNAL_ERROR, error.message, data)
+    if error.code == SERVER_BUSY:  # no fault of it, either: in the words for a call that was not begun
+        return Refusal(jsonrpc.INTERNAL_ERROR, f"{SERVER_BUSY}: {error.message}", data)
     return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {error.message}", data)
 
 
