@@ -29,7 +29,7 @@ AUTHOR = Author("some\0one\x1a0\x1a", "edit_note", "5e55")
 
 
 def steps() -> tuple[Step, ...]:
-    """Return the same steps every time, anew: once in a store, a step reads its bytes from there."""
+    """Return new steps, the same every time: once in a store, a step reads its bytes from there."""
     return (
         Write(VaultPath("Plan.md"), b"old\n" * 9, b"new\n" * 9),
         Write(VaultPath("New.md"), None, b"\xff\x00"),

@@ -72,7 +72,7 @@ backend vaultwire
 
 
 def enter_network() -> bool:
-    """Run this program anew in a network of its own; return whether it is there, as soon as it is.
+    """Run this program again in a network of its own; return whether it is there, as soon as it is.
 
     Returns False where the system has no namespaces for us: then all machines are this one.
     """
@@ -250,7 +250,7 @@ class Cluster:
         self._server.start()
 
     def fail_over(self) -> None:
-        """End the database for good, and have its stand-by take its place."""
+        """End the database permanently, and have its stand-by take its place."""
         self._server.stop()
         self._standby.promote()
         self._server = self._standby

@@ -311,7 +311,7 @@ def own_records(config: Config) -> Iterator[RecordStore]:
     index = open_index(files, None)
     changes = Changes(files, index, config.state)
     try:
-        with changes.locked():  # what was left open is settled first
+        with changes.locked():  # what was left open is ended first
             yield changes.store
     finally:
         changes.store.close()

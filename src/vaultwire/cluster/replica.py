@@ -158,7 +158,7 @@ class Replica:
             elif name not in self._held and self._has_room(name, meeting.share):
                 try:
                     taken += [name] if self._take(name) else []
-                except DatabaseError as error:  # another folder; the other vaults are not at fault
+                except DatabaseError as error:  # another folder; the other vaults can be taken
                     problems.append(error)
         if taken:
             self._tell(f"this server owns {', '.join(taken)} now")

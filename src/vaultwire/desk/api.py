@@ -74,7 +74,7 @@ class DeskVaults:
         return tuple(filter(self.is_here, self.all_names))
 
     def forget(self, name: str) -> None:
-        """Open a vault anew when it is asked for next: another server has it meanwhile."""
+        """Open a vault again when it is asked for next: another server has it meanwhile."""
         with self._opening:
             self._opened.pop(name, None)
 

@@ -27,8 +27,7 @@ SUPERSEDED, SUBJECT_TWICE, DEAD_LINK = "superseded-entry", "subject-twice", "dea
 UNSOURCED, DEAD_SOURCE, NO_SOURCE_NOTE, NO_ADDRESS = "claim-without-source", "dead-source", "not-a-source", "no-address"
 
 KINDS = (UNDATED, DUPLICATE, DIFFERING, SUPERSEDED, SUBJECT_TWICE, DEAD_LINK)
-SOURCE_KINDS = (UNSOURCED, DEAD_SOURCE, NO_SOURCE_NOTE, NO_ADDRESS)
-"""The kinds of findings of the two checks."""
+"""The kinds of findings of the check of entries."""
 
 WIKI_TAGS, SOURCE_TAG = ("subject", "entity"), "source"
 """The tags of wiki notes, and of the notes of their sources."""

@@ -25,7 +25,6 @@ from vaultwire.vault.disk.file_operations import make_private
 from vaultwire.vault.links.likeness import letters_of
 
 START, COMPACT, STOP = "start", "compact", "stop"
-EVENTS = (START, COMPACT, STOP)
 MOST_TOKENS = 1_500
 """Of what a session reads at its start, roughly counted."""
 
