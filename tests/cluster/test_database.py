@@ -14,6 +14,8 @@ from vaultwire.cluster import database as module
 from vaultwire.cluster.database import NEWEST, Database, DatabaseError
 from vaultwire.cluster.leases import Leases
 from vaultwire.cluster.records import PostgresRecords
+from vaultwire.cluster.sign_in import SignInRows
+from vaultwire.remote.store import CONNECTOR, Store
 from vaultwire.vault.changes.record_store import RecordsAwayError
 
 Connect: TypeAlias = Callable[[str], Database]
@@ -85,6 +87,14 @@ def test_a_server_needs_few_rights_only(url: str, connect: Connect, postgres: Po
     with records.writing() as transaction:
         transaction.execute("INSERT INTO decisions (fields) VALUES (?)", ("{}",))
     assert records.last_number("decisions") == 1
+    people = Store(SignInRows(clerk))
+    assert people.add_person("Ana", "hash")
+    secret = people.new_connector("connector", writes=True)
+    assert people.owner(secret, (CONNECTOR,)) is not None
+    assert people.add_passkey(people.new_enrolment("Ana"), b"id", b"data", 0) == "Ana"
+    assert people.spend("answer", 60)
+    assert people.begin_attempt("name ana")
+    assert people.remove_person("Ana")
     with (
         psycopg.connect(postgres.url(name, "clerk", "pass word")) as connection,
         pytest.raises(psycopg.errors.InsufficientPrivilege),

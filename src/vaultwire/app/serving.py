@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from vaultwire.app.sign_in import PublicServer, Sharing, make_sign_in
 from vaultwire.config import Config, ConfigError, keys_folder, sign_in_folder
 from vaultwire.desk.http_endpoint import PATH as DESK_PATH
 from vaultwire.desk.running import Announcement
-from vaultwire.protocol.events import Peer
 from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, listening, rest, streamable_http
 from vaultwire.transports.listening import MAX_PORT
@@ -21,7 +21,6 @@ from vaultwire.trust.keys import Keys
 from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
 from vaultwire.trust.tokens import Tokens, Trusted
 from vaultwire.vault.caller import MEMORY_BUDGET
-from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 
 if TYPE_CHECKING:
     import socket
@@ -31,11 +30,9 @@ if TYPE_CHECKING:
     from vaultwire.desk.http_endpoint import DeskEndpoint
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
-    from vaultwire.remote.endpoint import SignIn
     from vaultwire.remote.store import Folders
     from vaultwire.server.handlers import Handlers
     from vaultwire.server.mcp_endpoint import SharedSessions
-    from vaultwire.server.vaults import Vaults
     from vaultwire.transports import App, Message, Receive, Scope, Send
     from vaultwire.transports.http_server import Endpoint, Limits
     from vaultwire.transports.oauth import Protected
@@ -64,20 +61,6 @@ _PUBLIC_URL = re.compile(
 )
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 _HERE = ("localhost", "127.0.0.1")
-
-
-class PublicServer(NamedTuple):
-    """A server that people sign in to, at ``url``; ``folder`` is where that is kept.
-
-    ``notes`` say in words which notes it has; ``hosts`` are those of further clients. ``has_connectors``: connector addresses
-    are served, too.
-    """
-
-    url: str
-    folder: str
-    notes: tuple[str, ...]
-    hosts: tuple[str, ...] = ()
-    has_connectors: bool = False
 
 
 class NetworkConfig(NamedTuple):
@@ -152,8 +135,6 @@ _LEASE_SECONDS = range(3, 301)
 
 def _check_shared(network: NetworkConfig) -> None:
     """Raise ConfigError for settings with which several servers cannot share vaults."""
-    if network.public is not None:
-        raise ConfigError("--public-url and --database exclude each other: people and grants are kept on one computer")
     if network.replica_url is not None and not _REPLICA_URL.fullmatch(network.replica_url):
         right = "the address at which the other servers reach this one, such as http://10.0.0.7:3000"
         raise ConfigError(f"--replica-url takes {right}, got {network.replica_url!r}")
@@ -259,14 +240,6 @@ Narrow: TypeAlias = "Callable[[Folders], Methods]"
 """Returns the same for clients that see some folders only."""
 
 
-class Sharing(NamedTuple):
-    """What several servers share. ``around`` returns what stands before a door, by the door's name."""
-
-    around: Callable[[str, App], App]
-    sessions: SharedSessions
-    keys: Keys
-
-
 class _Doors:
     """The doors through which clients use notes, over one set of methods: with its threads and its index updater.
 
@@ -277,6 +250,8 @@ class _Doors:
         self._handlers, new_session = methods
         self._is_shared = sessions is not None
         self._serving: dict[str, threading.Thread] = {}
+        self.vaults = self._handlers.vaults
+        self.vault_of = self._handlers.vault_of
         # Not a daemon: a thread that is stopped while it imports holds a lock that the end of the process needs.
         self._updater = threading.Thread(target=self._handlers.run_background, name="vaultwire-beside")
         self._workers = Workers(
@@ -296,6 +271,8 @@ class _Doors:
 
     def serve(self, vault: str) -> None:
         """Begin to open a vault that is shared, and to keep its index up to date."""
+        if vault not in self.vaults.names:
+            return
         thread = threading.Thread(target=self._handlers.serve, args=(vault,), name="vaultwire-index-updater")
         self._serving[vault] = thread
         thread.start()
@@ -303,7 +280,7 @@ class _Doors:
     def leave(self, vault: str) -> None:
         """Close a vault that is shared: calls that are under way have time to end."""
         self._workers.end_in(vault, _LEFT_SECONDS)
-        self._handlers.vaults.leave(vault)
+        self.vaults.leave(vault)
         thread = self._serving.pop(vault, None)
         if thread is not None:
             thread.join()
@@ -316,7 +293,7 @@ class _Doors:
         """End the calls in flight, and close the vault with all that is to be written."""
         self._workers.end(_LEFT_SECONDS)
         self._handlers.close()
-        for thread in (self._updater, *self._serving.values()):
+        for thread in [self._updater, *self._serving.values()]:
             if thread.ident is not None:
                 thread.join()
 
@@ -334,12 +311,33 @@ class _AllDoors:
         self._all = _Doors(methods, observer, sessions)
         self._narrow = narrow
         self._observer = observer
+        self._sessions = sessions
+        self._changing = threading.Lock()
+        self._served: set[str] = set()  # the vaults that this server has, where several share them
         self._narrowed: dict[Folders, _Doors] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self.folders_of: Callable[[str], Folders] = lambda _: ()
         """Returns the folders that a principal was allowed, none for all."""
         self.open, self.rest, self.mcp = self._all.open, self._answer_rest, self._answer_mcp
-        self.serve, self.leave = self._all.serve, self._all.leave
+
+    def serve(self, vault: str) -> None:
+        """Begin to open a vault that is shared. From any thread."""
+        with self._changing:
+            self._served.add(vault)
+            for doors in (self._all, *self._narrowed.values()):
+                doors.serve(vault)
+
+    def leave(self, vault: str) -> None:
+        """Close a vault that is shared. From any thread."""
+        with self._changing:
+            self._served.discard(vault)
+            all_doors = [self._all, *self._narrowed.values()]
+        for doors in all_doors:
+            doors.leave(vault)
+
+    def vault_of(self, scope: Scope, method: str, params: dict[str, Any]) -> str | None:
+        """Return the vault that a request is about, as its client sees the vaults (``Handlers.vault_of``)."""
+        return self._doors_for(scope).vault_of(method, params)
 
     async def _answer_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._doors_for(scope).mcp(scope, receive, send)
@@ -352,18 +350,26 @@ class _AllDoors:
         folders = self.folders_of(scope.get(guard.KEY_NAME, ""))
         if not folders:
             return self._all
-        doors = self._narrowed.pop(folders, None)
-        if doors is None:
-            assert self._narrow is not None, "folders were allowed where nobody can be held to them"
-            doors = _Doors(self._narrow(folders), self._observer)
-            doors.open()
-        self._narrowed[folders] = doors
-        if len(self._narrowed) > _MOST_NARROWED:
-            old = self._narrowed.pop(next(iter(self._narrowed)))
+        with self._changing:
+            doors = self._narrowed.pop(folders, None) or self._new_narrowed(folders)
+            self._narrowed[folders] = doors
+            old = self._narrowed.pop(next(iter(self._narrowed))) if len(self._narrowed) > _MOST_NARROWED else None
+        if old is not None:
             old.end_streams()
             task = asyncio.ensure_future(asyncio.to_thread(old.close))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
+        return doors
+
+    def _new_narrowed(self, folders: Folders) -> _Doors:
+        assert self._narrow is not None, "folders were allowed where nobody can be held to them"
+        doors = _Doors(self._narrow(folders), self._observer, self._sessions)
+        if self._sessions is not None:
+            doors.vaults.load()  # as for all clients
+            doors.vaults.is_here = self._all.vaults.is_here
+            for vault in self._served:
+                doors.serve(vault)
+        doors.open()
         return doors
 
     async def end_streams(self) -> None:
@@ -408,9 +414,9 @@ class HttpApp:
         self._around: Callable[[str, App], App] = (lambda _, app: app) if sharing is None else sharing.around
         sessions = None if sharing is None else sharing.sessions
         self._clients = _AllDoors((handlers, new_session), narrow, observer, sessions)
-        self.serve, self.leave = self._clients.serve, self._clients.leave
+        self.serve, self.leave, self.vault_of = self._clients.serve, self._clients.leave, self._clients.vault_of
         self._protected = _make_protected(network.oauth, address, observer)
-        self._sign_in = _make_sign_in(network.public, observer, handlers)
+        self._sign_in = make_sign_in(network.public, observer, handlers, sharing)
         if self._sign_in is not None:
             self._clients.folders_of = self._sign_in.folders_of
         if desk is not None and self._sign_in is not None:
@@ -534,73 +540,6 @@ def _make_protected(oauth: Trusted | None, address: Address, observer: guard.Obs
         raise ConfigError("--oauth-issuer needs --oauth-resource where other computers can reach the server: its URL")
     resource = oauth.resource or f"{address.url}/mcp"
     return Protected(Tokens(oauth.issuer, oauth.audience or resource, oauth.scopes), resource, observer.tell)
-
-
-def _make_sign_in(public: PublicServer | None, observer: guard.Observer, handlers: Handlers) -> SignIn | None:
-    """Return what lets people sign in, None if nobody is to. Raises ConfigError."""
-    if public is None:
-        return None
-    import sqlite3  # noqa: PLC0415 - only where it is asked for, here and below
-
-    try:
-        from vaultwire.remote.endpoint import Offered, SignIn  # noqa: PLC0415
-    except ImportError:
-        from vaultwire.installation import how_to_add  # noqa: PLC0415
-
-        raise ConfigError(
-            f"--public-url needs packages that are not installed. To add them: {how_to_add('remote')}"
-        ) from None
-    from vaultwire.remote.clients import Clients  # noqa: PLC0415
-    from vaultwire.remote.store import Store  # noqa: PLC0415
-
-    try:
-        store = Store(public.folder)
-        store.set_url(public.url)
-        if not store.people():
-            observer.tell("nobody can sign in yet. To add yourself: vaultwire people add NAME")
-        if public.has_connectors and all(grant.person for grant in store.grants()):
-            observer.tell("there is no connector address yet. To make one: vaultwire grants connector")
-        clients = Clients(store.key(), public.hosts)
-    except (OSError, sqlite3.Error) as error:
-        raise ConfigError(f"cannot use the folder of people and grants, {public.folder}: {error}") from None
-    offered = Offered(
-        public.notes,
-        {name: partial(_folders_in, handlers.vaults, name) for name in handlers.vaults.names},
-        may_write=not handlers.read_only,
-        has_connectors=public.has_connectors,
-    )
-    sign_in = SignIn(
-        store,
-        clients,
-        public.url,
-        offered,
-        observer.tell,
-    )
-    sign_in.show_notes(partial(_read_for_page, handlers))
-    return sign_in
-
-
-def _read_for_page(handlers: Handlers, person: str, vault: str, path: str) -> dict[str, Any]:
-    """Return a note for its page: what a client of the person's name may read in this run. Raises VaultError."""
-    from vaultwire.review.glance.glance import Glance  # noqa: PLC0415 - most runs show no page
-
-    vaults = handlers.vaults
-    name = vaults.name(vault if vaults.are_several else vaults.names[0])
-    notes = vaults.get(name)
-    may_read = any(tool["name"] == "read_notes" for tool in handlers.offered(Peer(person)))
-    if notes.name != vault or not may_read:
-        raise VaultError(FILE_NOT_FOUND, "There is no such note.", path=path)
-    return Glance(notes).note(path)
-
-
-# Levels of folders, and how many of them, that the page of consent offers.
-_FOLDER_LEVELS, _MOST_FOLDERS = 3, 300
-
-
-def _folders_in(vaults: Vaults, name: str) -> list[str]:
-    """Return the folders of a vault that a client may be held to, in the order of their paths. Waits for the index."""
-    tree = vaults.get(name).overview.folder_tree("", _FOLDER_LEVELS, _MOST_FOLDERS)
-    return [branch.folder for branch in tree if branch.folder]
 
 
 # ``serve``: the ASGI app of a run on our own HTTP server, at an address of this computer.

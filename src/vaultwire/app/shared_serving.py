@@ -10,15 +10,17 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from vaultwire.app.desk import announce, desk_vaults, make_desk
-from vaultwire.app.engine import shared_name
-from vaultwire.app.serving import HttpApp, NetworkConfig, Sharing, listen
+from vaultwire.app.engine import load_policy, open_files, shared_name
+from vaultwire.app.serving import HttpApp, NetworkConfig, listen
+from vaultwire.app.sign_in import Sharing
 from vaultwire.app.vault_routing import Router
 from vaultwire.config import Config, ConfigError
 from vaultwire.installation import how_to_add
+from vaultwire.remote.store import SharedStore
 from vaultwire.transports import send_whole
 from vaultwire.trust.keys import SharedKeys
 
@@ -28,6 +30,7 @@ try:
     from vaultwire.cluster.leases import Leases
     from vaultwire.cluster.replica import Replica
     from vaultwire.cluster.sessions import Sessions
+    from vaultwire.cluster.sign_in import SignInRows
 except ImportError:
     raise ConfigError(
         f"--database needs packages that are not installed. To add them: {how_to_add('postgres')}"
@@ -35,11 +38,12 @@ except ImportError:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     from vaultwire.app.serving import Methods, Narrow
     from vaultwire.transports import Receive, Scope, Send
     from vaultwire.vault.changes.record_store import RecordStore
+    from vaultwire.vault.index.summaries import FolderFiles
 
     MakeMethods: TypeAlias = Callable[[Callable[[str], RecordStore]], tuple[Methods, Narrow]]
 
@@ -62,6 +66,7 @@ class SharedServer:
             database.check()
             keys = SharedKeys(KeyRows(database))
             keys.refresh()
+            people = None if network.public is None else SharedStore(SignInRows(database))
         except (DatabaseError, OSError) as error:
             raise ConfigError(f"--database: {getattr(error, 'strerror', None) or error}") from None
         place = listen(network)
@@ -74,18 +79,29 @@ class SharedServer:
             )
         replica = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
         leases = Leases(database, replica, url, network.lease_seconds)
-        self._replica = Replica(database, leases, vaults, self._gain, self._lose, place.observer.tell, keys.refresh)
+
+        def refresh() -> None:
+            keys.refresh()
+            if people is not None:
+                people.look_again()
+
+        self._replica = Replica(database, leases, vaults, self._gain, self._lose, place.observer.tell, refresh)
         self._own_names = {name: shared for shared, name in self._names.items()}
         (handlers, new_session), narrow = make_methods(self._replica.records_of)
         self._router = Router(
-            handlers.vault_of, self._replica, self._own_names, url, passes_on_to_loopback=place.address.is_local
+            self._vault_of,
+            self._replica,
+            self._own_names,
+            url,
+            passes_on_to_loopback=place.address.is_local,
         )
         handlers.vaults.load()  # the router needs the code of features, and is on the event loop
         handlers.vaults.is_here = lambda name: self._own_names[name] in self._router.here
         self._desk_vaults = desk_vaults(config, handlers.vaults.get, self._replica.records_of)
         self._desk_vaults.is_here = self._router.here.__contains__
         desk = make_desk(config, handlers.vaults.get, self._desk_vaults) if network.desk else None
-        sharing = Sharing(self._router.around, Sessions(database), keys)
+        folders = partial(_folders_on_disk, config)
+        sharing = Sharing(self._router.around, Sessions(database), keys, people, folders)
         try:
             self._app = HttpApp(
                 handlers, new_session, network, place.address, place.observer, desk, narrow, sharing=sharing
@@ -139,6 +155,9 @@ class SharedServer:
         status = 503 if scope["path"] == "/ready" and not is_ready else 200
         await send_whole(send, status, [(b"content-type", b"application/json")], json.dumps(facts).encode())
 
+    def _vault_of(self, scope: Scope, method: str, params: dict[str, Any]) -> str | None:
+        return self._app.vault_of(scope, method, params)  # the app is made after the router
+
     # ------------------------------------------------------------------ on the threads of the leases
 
     def _gain(self, vault: str) -> None:
@@ -152,3 +171,13 @@ class SharedServer:
         self._app.leave(self._names[vault])
         self._desk_vaults.forget(vault)
         self._router.tell_left(entered)
+
+
+def _folders_on_disk(config: Config, name: str) -> Iterator[FolderFiles]:
+    """Yield the folders of a vault that another server has the index of: those of files that the policy shows."""
+    from vaultwire.vault.index.summaries import FolderFiles  # noqa: PLC0415 - after the first answer
+
+    own = config.for_vault(name)
+    for folder, files in open_files(own, load_policy(own)).walk_folders():
+        if files:
+            yield FolderFiles(folder, len(files), 0)

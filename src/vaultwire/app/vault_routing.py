@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vaultwire.transports import App, Message, Receive, Scope, Send
     from vaultwire.transports.joined_streams import Part
 
-    VaultOf: TypeAlias = Callable[[str, dict[str, Any]], str | None]
+    VaultOf: TypeAlias = Callable[[Scope, str, dict[str, Any]], str | None]
 
 # For an answer that was made before a vault was closed to be on its way.
 _LAST_SECONDS = 1.0
@@ -66,7 +66,8 @@ class Router:
         *,
         passes_on_to_loopback: bool,
     ) -> None:
-        """``vault_of``: the vault of a method and its params (``Handlers.vault_of``). ``names``: its name for all servers.
+        """``vault_of``: the vault of a request, its method and its params (``Handlers.vault_of``).
+        ``names``: its name for all servers.
 
         ``address``: where the others reach this server. ``passes_on_to_loopback``: also to servers that only this computer can
         reach. Such a server may ask for no key, because it believes that nobody else comes.
@@ -104,7 +105,8 @@ class Router:
 
     def around(self, door: str, app: App) -> App:
         """Return what stands before a door."""
-        return partial(self._answer_mcp if door == "mcp" else self._answer_rest, app)
+        answers = {"mcp": self._answer_mcp, "v1": self._answer_rest, "note": self._answer_page}
+        return partial(answers[door], app)
 
     async def _answer_rest(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
         match = _TOOL_CALL.fullmatch(scope["raw_path"])
@@ -120,7 +122,13 @@ class Router:
             message = None  # the door says what is wrong with it
         arguments = message.get("arguments") if isinstance(message, dict) else None
         params = {"name": unquote(match[1].decode("latin-1")), "arguments": arguments}
-        await self._answer_for(self._vault_of("tools/call", params), app, scope, _again(body, receive), send)
+        await self._answer_for(self._vault_of(scope, "tools/call", params), app, scope, _again(body, receive), send)
+
+    async def _answer_page(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with the page of a note (``remote.note_pages``): ``/n/VAULT/PATH``. One of no vault is not there."""
+        text = scope["raw_path"].removeprefix(b"/n").lstrip(b"/").partition(b"/")[0].decode("latin-1")
+        vault = next((name for name, shared in self._names.items() if shared == unquote(text)), None)
+        await self._answer_for(vault, app, scope, receive, send)
 
     async def _answer_mcp(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope["headers"])
@@ -142,17 +150,17 @@ class Router:
         if scope["method"] == "GET" or _method_of(message) == _LISTEN:
             await self._answer_with_all(app, scope, body, receive, send)
         else:
-            await self._answer_for(self._vault_in(message), app, scope, receive, send)
+            await self._answer_for(self._vault_in(scope, message), app, scope, receive, send)
         if is_for_all and scope["method"] == "DELETE":  # now: before, the others would have made this server forget it
             self._tell_others(scope, body)
 
-    def _vault_in(self, message: Any) -> str | None:
+    def _vault_in(self, scope: Scope, message: Any) -> str | None:
         """Return the vault that a message is about; of a batch, that of its first request about one."""
         for each in message if isinstance(message, list) else [message]:
             method = each.get("method") if isinstance(each, dict) else None
             params = each.get("params") if isinstance(each, dict) else None
             if isinstance(method, str) and "id" in each:
-                vault = self._vault_of(method, params if isinstance(params, dict) else {})
+                vault = self._vault_of(scope, method, params if isinstance(params, dict) else {})
                 if vault is not None:
                     return vault
         return None

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import threading
 import time
 from contextlib import closing
 
 from vaultwire.cli.command import SETTING_UP, command
+from vaultwire.cli.database import with_database
 from vaultwire.cli.terminal import complain, say, say_json, say_styled
-from vaultwire.config import ConfigError, sign_in_folder
+from vaultwire.config import DATABASE_VARIABLE, ConfigError, sign_in_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
+    from vaultwire.cluster.database import Database
     from vaultwire.remote.checks import Finding
     from vaultwire.remote.store import Store
 
@@ -32,6 +36,9 @@ def _add_people(parser: argparse.ArgumentParser) -> None:
     passkey.add_argument("--remove", action="store_true", help="remove the passkeys of the person instead")
     removed = actions.add_parser("remove", help="remove a person with all that they allowed; servers refuse it at once")
     removed.add_argument("name", help="name of the person")
+    moved = actions.add_parser("url", help="tell the database that its servers have another --public-url now")
+    moved.add_argument("url", help="the URL, such as https://notes.example.org")
+    _add_database(actions)
 
 
 @command(
@@ -43,20 +50,27 @@ def _add_people(parser: argparse.ArgumentParser) -> None:
 )
 def people(options: argparse.Namespace) -> int:
     """Do it and return the exit code. Raises ConfigError."""
-    with closing(_open_store()) as store:
-        if options.action == "add":
-            return _add_person(store, options.name)
-        if options.action == "passkey":
-            return _remove_passkeys(store, options.name) if options.remove else _enrol(store, options.name)
-        if options.action == "list":
-            for person in store.people():
-                count = store.count_passkeys(person.name)
-                passkeys = f"\t{count} passkey{'s' * (count > 1)}" if count else ""
-                say(f"{person.name}\tsince {_day(person.created)}{passkeys}")
-        elif not store.remove_person(options.name):
-            complain(f"there is nobody named {options.name}")
-            return 1
-        return 0
+    return _with_store(options, _do_people)
+
+
+def _do_people(store: Store, options: argparse.Namespace) -> int:
+    if options.action == "add":
+        return _add_person(store, options.name)
+    if options.action == "passkey":
+        return _remove_passkeys(store, options.name) if options.remove else _enrol(store, options.name)
+    if options.action == "url":
+        from vaultwire.app.serving import read_public_url  # noqa: PLC0415 - loads all transports
+
+        store.set_url(read_public_url(options.url)[0])
+    elif options.action == "list":
+        for person in store.people():
+            count = store.count_passkeys(person.name)
+            passkeys = f"\t{count} passkey{'s' * (count > 1)}" if count else ""
+            say(f"{person.name}\tsince {_day(person.created)}{passkeys}")
+    elif not store.remove_person(options.name):
+        complain(f"there is nobody named {options.name}")
+        return 1
+    return 0
 
 
 def _add_person(store: Store, name: str) -> int:
@@ -118,6 +132,7 @@ def _add_grants(parser: argparse.ArgumentParser) -> None:
         help="make a connector address and show it once: a client that has it needs no sign-in (serve --connector)",
     )
     made.add_argument("--write", action="store_true", help="it may change notes, too")
+    _add_database(actions)
 
 
 @command(
@@ -130,21 +145,22 @@ def _add_grants(parser: argparse.ArgumentParser) -> None:
 )
 def grants(options: argparse.Namespace) -> int:
     """Do it and return the exit code. Raises ConfigError."""
+    return _with_store(options, _do_grants)
+
+
+def _do_grants(store: Store, options: argparse.Namespace) -> int:
     from vaultwire.remote.store import names_of  # noqa: PLC0415 - not for every command
 
-    with closing(_open_store()) as store:
-        if options.action == "connector":
-            return _make_connector(store, writes=options.write)
-        if options.action == "revoke":
-            return _revoke(store, options.grant)
-        for grant in store.grants():
-            until = f"until {_day(grant.expires)}" if grant.person else "until revoked"
-            named = f"\tcalls itself {grant.client_name!r}" if grant.client_name else ""
-            where = "".join(f"\tonly {name}" for name in names_of(grant.folders))
-            say(
-                f"{grant.id}\t{grant.name}\tsince {_day(grant.created)}\t{until}\tused {_day(grant.used)}{where}{named}"
-            )
-        return 0
+    if options.action == "connector":
+        return _make_connector(store, writes=options.write)
+    if options.action == "revoke":
+        return _revoke(store, options.grant)
+    for grant in store.grants():
+        until = f"until {_day(grant.expires)}" if grant.person else "until revoked"
+        named = f"\tcalls itself {grant.client_name!r}" if grant.client_name else ""
+        where = "".join(f"\tonly {name}" for name in names_of(grant.folders))
+        say(f"{grant.id}\t{grant.name}\tsince {_day(grant.created)}\t{until}\tused {_day(grant.used)}{where}{named}")
+    return 0
 
 
 def _revoke(store: Store, meant: str) -> int:
@@ -172,17 +188,37 @@ def _make_connector(store: Store, *, writes: bool) -> int:
     return 0
 
 
-def _open_store() -> Store:
-    """Return the store of people and grants. Raises ConfigError."""
+def _add_database(actions: Any) -> None:
+    for action in actions.choices.values():
+        action.add_argument(
+            "--database",
+            metavar="URL",
+            help=f"of the servers that share this PostgreSQL (serve --database; else: ${DATABASE_VARIABLE})",
+        )
+
+
+def _with_store(options: argparse.Namespace, act: Callable[[Store, argparse.Namespace], int]) -> int:
+    """Return the exit code of what is done with people and grants. Raises ConfigError."""
     import sqlite3  # noqa: PLC0415 - not for every command, as below
 
     from vaultwire.remote.store import Store  # noqa: PLC0415
 
+    def act_in(base: Database) -> int:
+        from vaultwire.cluster.sign_in import SignInRows  # noqa: PLC0415 - an extra
+
+        base.check()
+        return act(Store(SignInRows(base)), options)
+
+    url = options.database or os.environ.get(DATABASE_VARIABLE)
+    if url:
+        return with_database(url, act_in)
     folder = sign_in_folder()
     try:
-        return Store(folder)
+        store = Store(folder)
     except (OSError, sqlite3.Error) as error:
         raise ConfigError(f"cannot use the folder of people and grants, {folder}: {error}") from None
+    with closing(store):
+        return act(store, options)
 
 
 def _day(seconds: int) -> str:

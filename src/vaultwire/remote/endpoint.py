@@ -50,12 +50,13 @@ from vaultwire.transports import cookie_in, guard, read_body, send_page, send_wh
 from vaultwire.transports.guard import Refusal
 from vaultwire.transports.oauth import ResourcePage
 from vaultwire.trust.tokens import TokenRefused
+from vaultwire.vault.changes.record_store import RecordsAwayError
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.transports import Receive, Scope, Send
+    from vaultwire.transports import App, Receive, Scope, Send
 
 READ, WRITE, OFFLINE = "read", "write", "offline_access"
 """The scopes. ``OFFLINE`` is there for clients that ask for a refresh token by it; all get one."""
@@ -65,9 +66,9 @@ UNUSED_SECONDS = 60.0
 
 _CONNECTOR = re.compile(r"/c/([^/]{20,})(/.*)?\Z", re.DOTALL)
 _CHALLENGE, _VERIFIER = re.compile(r"[A-Za-z0-9_-]{43}"), re.compile(r"[A-Za-z0-9._~-]{43,128}")
+_AGAIN, _RETRY = "Try again in 5 seconds.", (b"retry-after", b"5")
 _MAX_BODY_BYTES = 32 * 1024
-_MAX_FIELDS = 40
-_MAX_STATE = 4096
+_MAX_FIELDS, _MAX_STATE = 40, 4096
 _MAX_FOLDERS, _FOLDERS_SECONDS = 400, 5.0
 _COOKIE = "vaultwire_browser"
 # From signing in to the answer.
@@ -169,9 +170,9 @@ class SignIn:
         self._is_closed = False
         self._note_pages: NotePages | None = None
 
-    def show_notes(self, read: Read) -> None:
-        """Serve pages of notes, too, which ``read`` reads."""
-        self._note_pages = NotePages(self._store, self._url, self._sign_in, read, self._tell)
+    def show_notes(self, read: Read, around: Callable[[App], App] = lambda app: app) -> None:
+        """Serve pages of notes, too, which ``read`` reads. ``around``: as for ``NotePages``."""
+        self._note_pages = NotePages(self._store, self._url, self._sign_in, read, self._tell, around)
 
     def close(self) -> None:
         """Close the store."""
@@ -182,7 +183,7 @@ class SignIn:
         """Return the doors of sign-in. None of them needs a key; ``/authorize`` is for pages of this server only."""
         forms = (("token", self._token), ("register", self._register), ("revoke", self._revoke))
         place = "/.well-known/oauth-authorization-server"
-        return [
+        doors = [
             guard.Door("oauth", self._page.path, self._page.show, 0, False, guard.READING),
             guard.Door("oauth", place, partial(self._show_metadata, place), 0, False, guard.READING),
             *(
@@ -201,11 +202,19 @@ class SignIn:
             ),
             *([] if self._note_pages is None else [self._note_pages.door()]),
         ]
+        return [door._replace(app=partial(_answer_or_busy, door.app)) for door in doors]
 
     # ------------------------------------------------------------------ tokens at the other doors
 
     async def owner(self, token: str) -> str:
-        """Return the principal of an access token or connector. Raises TokenRefused."""
+        """Return the principal of an access token or connector. Raises TokenRefused, and Refusal while nobody can tell."""
+        try:
+            return await self._principal_of(token)
+        except RecordsAwayError:
+            message = f"This token cannot be checked, because the database does not answer. {_AGAIN}"
+            raise Refusal(503, "Service unavailable", message, [_RETRY]) from None
+
+    async def _principal_of(self, token: str) -> str:
         owned = await self._owned(token, (ACCESS, CONNECTOR) if self._offered.has_connectors else (ACCESS,))
         if owned is None:
             raise TokenRefused("this is neither a key of this server nor an access token that is valid")
@@ -232,11 +241,17 @@ class SignIn:
             return scope
         secret = address[1]
         is_mcp = self._offered.has_connectors and (address[2] or "").rstrip("/") == "/mcp"
-        if not is_mcp or await self._owned(secret, (CONNECTOR,)) is None:
+        if not is_mcp or not await self._is_connector(secret):
             return {**scope, "path": "/c", "raw_path": b"/c"}
         headers = [(name, value) for name, value in scope["headers"] if name not in (b"authorization", b"x-api-key")]
         headers.append((b"authorization", f"Bearer {secret}".encode()))
         return {**scope, "path": "/mcp", "raw_path": b"/mcp", "headers": headers}
+
+    async def _is_connector(self, secret: str) -> bool:
+        try:
+            return await self._owned(secret, (CONNECTOR,)) is not None
+        except RecordsAwayError:
+            return True  # the guard, which checks it again, says what is wrong
 
     # ------------------------------------------------------------------ what the person at the desk sees and ends
 
@@ -280,8 +295,7 @@ class SignIn:
     async def _show_metadata(self, place: str, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] != place:  # an issuer with a path would have them there
             await guard.answer_nothing(scope, receive, send)
-        headers = [(b"access-control-allow-origin", b"*"), (b"content-type", b"application/json")]
-        await send_page(scope, send, self._metadata, *headers)
+        await send_page(scope, send, self._metadata, _FOR_PAGES[0], (b"content-type", b"application/json"))
 
     async def _show_card(self, place: str, kind: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] != place:
@@ -374,7 +388,10 @@ class SignIn:
 
     def _look_whether_used(self, access: str) -> None:
         """Tell the log of a client that got a token and does nothing with it: some do, and say nothing."""
-        owned = None if self._is_closed else self._store.owner(access, (ACCESS,))
+        try:
+            owned = None if self._is_closed else self._store.owner(access, (ACCESS,))
+        except RecordsAwayError:
+            return
         if owned is not None and owned[1]:
             why = 'If it shows no tools, see docs/remote.md, "When sign-in fails"'
             self._tell(f"{owned[0].name}: has not used its token for {UNUSED_SECONDS:.0f} seconds. {why}")
@@ -615,6 +632,21 @@ class SignIn:
         if end <= time.time() or not await asyncio.to_thread(self._store.spend, f"ticket {ticket}", _TICKET_SECONDS):
             return ""
         return str(person)
+
+
+async def _answer_or_busy(app: App, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer, or say that the database of several servers is away, to a person or to a program."""
+    try:
+        await app(scope, receive, send)
+    except RecordsAwayError:
+        text = f"The database of people and grants does not answer, and nothing was done. {_AGAIN}"
+        if b"text/html" in dict(scope["headers"]).get(b"accept", b""):
+            await send_whole(
+                send, 503, [*headers_of_page(), _RETRY], message_page("Sign-in is away for a moment", text)
+            )
+        else:
+            body = _to_json({"error": "temporarily_unavailable", "error_description": text})
+            await send_whole(send, 503, [*_FOR_PAGES, (b"content-type", b"application/json"), _RETRY], body)
 
 
 def _card_of(url: str) -> dict[str, Any]:

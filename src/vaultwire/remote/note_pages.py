@@ -20,14 +20,16 @@ from vaultwire.remote.pages import STYLE, headers_of_page, page
 from vaultwire.remote.store import SESSION_SECONDS, Store
 from vaultwire.transports import cookie_in, guard, read_body, send_whole, set_cookie
 from vaultwire.transports.guard import Refusal
-from vaultwire.vault.errors import VaultError
+from vaultwire.vault.errors import SERVER_BUSY, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.transports import Receive, Scope, Send
+    from vaultwire.transports import App, Receive, Scope, Send
 
 PATH = "/n"
 _COOKIE = "vaultwire_notes"
+# Where the scope holds who has signed in.
+_PERSON = "vaultwire.person"
 _MAX_BODY_BYTES = 4096
 _MOST_FIELDS = 10
 # Rendering takes up to two seconds; other doors need the processor, too.
@@ -77,8 +79,20 @@ def address_of(url: str, vault: str, path: str) -> str:
 class NotePages:
     """The door to the pages of notes."""
 
-    def __init__(self, store: Store, url: str, sign_in: SignInPerson, read: Read, tell: Callable[[str], None]) -> None:
-        """``url`` is the public one of this server, ``tell`` writes the log."""
+    def __init__(
+        self,
+        store: Store,
+        url: str,
+        sign_in: SignInPerson,
+        read: Read,
+        tell: Callable[[str], None],
+        around: Callable[[App], App],
+    ) -> None:
+        """``url`` is the public one of this server, ``tell`` writes the log.
+
+        ``around`` returns what stands before the pages of those who have signed in: of several servers, one has the note.
+        """
+        self._show_page = around(self._show)
         self._store = store
         self._origin = url.encode()
         self._sign_in = sign_in
@@ -106,17 +120,22 @@ class NotePages:
             # The same page for every address, whether or not there is a note.
             await send_whole(send, 401, [*_HEAD], _sign_in_page())
             return
-        status, body = await self._show(scope["raw_path"], person)
+        await self._show_page({**scope, _PERSON: person}, receive, send)
+
+    async def _show(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        """Answer with the page of a note."""
+        status, body = await self._page(scope["raw_path"], scope[_PERSON])
         await send_whole(send, status, [*_HEAD], body)
 
-    async def _show(self, raw_path: bytes, person: str) -> tuple[int, bytes]:
-        """Return the status and the page of a note."""
+    async def _page(self, raw_path: bytes, person: str) -> tuple[int, bytes]:
         vault, _, path = raw_path.removeprefix(PATH.encode()).lstrip(b"/").partition(b"/")
         try:
             names = [unquote_to_bytes(part).decode() for part in (vault, path)]
             async with self._rendering:
                 return 200, await asyncio.to_thread(lambda: _note_page(names[0], self._read(person, *names), person))
-        except (VaultError, UnicodeDecodeError):
+        except (VaultError, UnicodeDecodeError) as error:
+            if isinstance(error, VaultError) and error.code == SERVER_BUSY:
+                raise Refusal(503, "Service unavailable", error.message, [(b"retry-after", b"5")]) from None
             # Nothing tells a note that is hidden from one that is not there.
             text = "It may have been moved or renamed since its address was given, or this server does not show it."
             return 404, page("There is no note here", f"<p>{text}</p>\n{_sign_out(person)}", _STYLE)

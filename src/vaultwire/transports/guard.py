@@ -432,9 +432,13 @@ class Guard:
 
     def _sending_while_valid(self, key: str, owner: str, send: Send) -> Send:
         """Return a ``send`` that ends a stream once its key is revoked, or its token is over."""
+        is_stream = True
 
         async def checked(message: Message) -> None:
-            if message["type"] == "http.response.body" and message.get("more_body"):
+            nonlocal is_stream
+            if message["type"] == "http.response.start":  # an answer that another server gave comes in pieces, too
+                is_stream = all(name != b"content-length" for name, _ in message.get("headers", ()))
+            elif is_stream and message.get("more_body"):
                 try:
                     is_valid = await self._owner(key) == owner
                 except Refusal:

@@ -1,0 +1,381 @@
+"""People and grants in PostgreSQL: two real servers, each the owner of a vault. A person and a client may reach any of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from html import unescape
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from support.command_line import run_command
+from support.postgres import PostgresServer, running_postgres
+from support.serving import Reply, Serving
+from support.sign_in import HELLO, PASSWORD, TAKES_BOTH, URL, Connecting, answer_of
+from support.teams import Start, text_of, wait_for
+from support.vaults import write_vault
+from vaultwire.cluster.database import Database
+
+NOTES = """=== Note.md
+leeks of the root
+=== Garden/Plan.md
+leeks of the garden
+=== Garden/Deep/Log.md
+leeks of the log
+=== Diary/Day.md
+leeks of the diary
+"""
+WORK = """=== Note.md
+leeks of the office
+=== Garden/Roof.md
+leeks of the roof
+"""
+Pair: TypeAlias = tuple[Serving, Serving]
+
+
+@pytest.fixture
+def start(tmp_path: Path, url: str) -> Iterator[Start]:
+    """Starts a server of both vaults with a state folder of its own, as on another machine."""
+    vaults = [write_vault(tmp_path / "Notes", NOTES), write_vault(tmp_path / "Work", WORK)]
+    numbers = itertools.count(1)
+    with ExitStack() as running:
+
+        def begin(*options: str, address: str = url) -> Serving:
+            home = tmp_path / f"machine{next(numbers)}"
+            folders = {"VAULTWIRE_STATE": str(home / "state"), "VAULTWIRE_CACHE": str(home / "cache")}
+            shared = ("--database", address, "--public-url", URL, "--connector")
+            seconds = () if "--lease-seconds" in options else ("--lease-seconds", "3")
+            server = Serving(vaults[0], "--vault", str(vaults[1]), *shared, *seconds, *options, **folders)
+            return running.enter_context(server)
+
+        yield begin
+
+
+def owned(server: Serving) -> int:
+    count: int = server.request("GET", "/health").json["vaults"]
+    return count
+
+
+def pair_of(start: Start) -> Pair:
+    """Return two servers, each of which owns a vault."""
+    servers = start(), start()
+    wait_for(lambda: [*map(owned, servers)] == [1, 1] and all(map(is_ready, servers)))
+    return servers
+
+
+def is_ready(server: Serving) -> bool:
+    return server.request("GET", "/ready").status == 200
+
+
+def add_person(url: str, name: str = "Ana") -> None:
+    done = run_command("people", "add", name, "--database", url, stdin=f"{PASSWORD}\n")
+    assert (done.returncode, done.stdout) == (0, f"{name} can sign in.\n"), done.stderr
+
+
+@pytest.fixture
+def servers(start: Start, url: str, database: Database) -> Pair:
+    add_person(url)
+    return pair_of(start)
+
+
+def ticket_in(page: Reply) -> str:
+    match = re.search(r'name="ticket" value="([^"]+)"', page.body.decode())
+    assert match is not None, page.body
+    return unescape(match[1])
+
+
+def connected(servers: Pair, *folders: str, access: str = "write") -> tuple[Connecting, dict[str, Any]]:
+    """Return a client, and the tokens for which each step went to another server. A person ticked these folders."""
+    client = Connecting(servers[0])
+    client.register()
+    client.server = servers[1]
+    address = client.request()
+    assert client.send("GET", address).status == 200
+    client.server = servers[0]
+    page = client.sign_in(address)
+    assert set(folders) <= set(re.findall(r'name="folder" value="([^"]+)"', page.body.decode()))
+    client.server = servers[1]
+    fields = {"step": "allow", "ticket": ticket_in(page), "access": access, "days": "30"}
+    code = client.submit_all(address, [*fields.items(), *(("folder", folder) for folder in folders)])
+    client.server = servers[0]
+    reply = client.exchange(code)
+    assert reply.status == 200, reply.body
+    return client, reply.json
+
+
+def at(client: Connecting, server: Serving, token: str, tool: str, **arguments: Any) -> Reply:
+    client.server = server
+    return client.call(token, tool, **arguments)
+
+
+def is_refused(reply: Reply) -> bool:
+    return reply.status != 200 or bool(reply.json["isError"])
+
+
+def are_let_in(client: Connecting, servers: Pair, token: str) -> list[bool]:
+    return [at(client, server, token, "read_note", path="Note").status == 200 for server in servers]
+
+
+def test_sign_in_goes_on_at_another_server_and_the_token_opens_both_until_it_is_revoked(
+    servers: Pair, url: str
+) -> None:
+    client, pair = connected(servers)
+    for server, vault in itertools.product(servers, ("Notes", "Work")):
+        said = text_of(at(client, server, pair["access_token"], "search_notes", query="leeks", vault=vault))
+        assert ("leeks of the root" in said, "leeks of the office" in said) == (vault == "Notes", vault == "Work")
+    client.server = servers[1]
+    renewed = client.refresh(pair["refresh_token"]).json
+    assert are_let_in(client, servers, renewed["access_token"]) == [True, True]
+    listed = run_command("grants", "list", "--database", url).stdout
+    assert "\tAna through claude.ai\t" in listed
+    assert run_command("grants", "revoke", "Ana", VAULTWIRE_DATABASE=url).stdout == "Revoked: Ana through claude.ai\n"
+    wait_for(lambda: are_let_in(client, servers, renewed["access_token"]) == [False, False])
+    assert at(client, servers[0], renewed["access_token"], "list_changes").status == 401
+    for server in servers:
+        client.server = server
+        assert client.refresh(renewed["refresh_token"]).json["error"] == "invalid_grant"
+
+
+def test_who_uses_a_refresh_token_again_at_another_server_ends_the_grant(servers: Pair) -> None:
+    client, pair = connected(servers)
+    client.server = servers[0]
+    renewed = client.refresh(pair["refresh_token"]).json
+    assert are_let_in(client, servers, renewed["access_token"]) == [True, True]
+    client.server = servers[1]
+    assert client.refresh(pair["refresh_token"]).json["error"] == "invalid_grant"
+    wait_for(lambda: are_let_in(client, servers, renewed["access_token"]) == [False, False])
+    client.server = servers[0]
+    assert client.refresh(renewed["refresh_token"]).json["error"] == "invalid_grant"
+
+
+def test_a_client_that_ends_its_grant_at_one_server_is_refused_at_both(servers: Pair) -> None:
+    client, pair = connected(servers)
+    assert are_let_in(client, servers, pair["access_token"]) == [True, True]
+    client.server = servers[1]
+    assert client.post("/revoke", token=pair["refresh_token"], client_id=client.client_id).status == 200
+    wait_for(lambda: are_let_in(client, servers, pair["access_token"]) == [False, False])
+
+
+def test_an_answer_of_a_page_counts_once_at_both_servers_together(servers: Pair) -> None:
+    client = Connecting(servers[0])
+    client.register()
+    address = client.request()
+    page = client.sign_in(address)
+    other = client.request(state="another")
+    for server, place in ((servers[1], other), (servers[0], other)):
+        client.server = server
+        assert client.allow(place, page).status == 403  # it is for the first request only
+    client.server = servers[1]
+    code = answer_of(client.allow(address, page))["code"]
+    client.server = servers[0]
+    assert client.allow(address, page).status == 403
+    assert client.exchange(code).status == 200
+    client.server = servers[1]
+    assert client.exchange(code).json["error"] == "invalid_grant"
+
+
+def test_wrong_passwords_count_at_both_servers_together(servers: Pair) -> None:
+    client = Connecting(servers[0])
+    client.register()
+    statuses = []
+    for number in range(11):
+        client.server = servers[number % 2]
+        statuses.append(client.sign_in(client.request(), password="wrong wrong wrong").status)
+    assert statuses == [403] * 10 + [429]
+    assert client.sign_in(client.request()).status == 429
+
+
+def test_of_folders_nothing_outside_them_is_seen_through_any_server(servers: Pair) -> None:
+    """One folder is of a vault that the server of the page does not own."""
+    client, pair = connected(servers, "0/Garden", "1/Garden")
+    token = pair["access_token"]
+    for server in servers:
+        for vault, inside, outside in (
+            ("Notes", ["the garden", "the log"], ["the root", "the diary"]),
+            ("Work", ["the roof"], ["the office"]),
+        ):
+            said = text_of(at(client, server, token, "search_notes", query="leeks", vault=vault))
+            assert all(f"leeks of {place}" in said for place in inside), said
+            assert not [place for place in outside if place in said]
+            assert is_refused(at(client, server, token, "read_note", path="Note.md", vault=vault))
+        made = at(
+            client, server, token, "write_note", path=f"Garden/{server.port}.md", content="radishes", vault="Work"
+        )
+        assert "Created" in text_of(made)
+        hidden = at(client, server, token, "write_note", path=f"Diary/{server.port}.md", content="x", vault="Notes")
+        assert is_refused(hidden)
+    client, pair = connected(servers, "1/Garden", access="read")
+    for server in servers:  # the vault that a call means without its name is the only one that it sees
+        said = text_of(at(client, server, pair["access_token"], "search_notes", query="leeks"))
+        assert "leeks of the roof" in said
+        assert "root" not in said
+        assert is_refused(at(client, server, pair["access_token"], "write_note", path="Garden/X.md", content="x"))
+        missing = at(client, server, pair["access_token"], "search_notes", query="leeks", vault="Notes")
+        assert b"leeks of" not in missing.body
+
+
+def test_a_session_of_a_client_that_sees_some_folders_goes_on_at_the_other_server(servers: Pair) -> None:
+    client, pair = connected(servers, "1/Garden")
+    bearer = {"authorization": f"Bearer {pair['access_token']}"}
+    client.server = servers[0]
+    session = client.tell(HELLO, **bearer).headers["mcp-session-id"]
+    call = {"name": "search_notes", "arguments": {"query": "leeks"}}
+    for server in servers:
+        client.server = server
+        message = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
+        answer = client.tell(message, mcp_session_id=session, **bearer)
+        assert "leeks of the roof" in json.dumps(answer.json), answer
+        assert "office" not in json.dumps(answer.json)
+    strange, other = connected(servers)
+    ping = b'{"jsonrpc": "2.0", "id": 3, "method": "ping"}'
+    bearer = {"authorization": f"Bearer {other['access_token']}"}
+    for server in servers:
+        strange.server = server
+        assert strange.send("POST", "/mcp", ping, **TAKES_BOTH, mcp_session_id=session, **bearer).status == 404
+
+
+def test_who_sees_some_folders_finds_them_at_the_next_owner(servers: Pair) -> None:
+    client, pair = connected(servers, "0/Garden", "1/Garden")
+    first, second = servers
+    for vault in ("Notes", "Work"):
+        assert "leeks" in text_of(at(client, first, pair["access_token"], "search_notes", query="leeks", vault=vault))
+    second.end(15)
+    wait_for(lambda: owned(first) == 2)
+
+    def said(vault: str) -> str:
+        reply = at(client, first, pair["access_token"], "search_notes", query="leeks", vault=vault)
+        return text_of(reply) if reply.status == 200 else ""
+
+    wait_for(lambda: "leeks of the roof" in said("Work") and "leeks of the garden" in said("Notes"))
+    assert "diary" not in said("Notes")
+    written = at(client, first, pair["access_token"], "write_note", path="Garden/New.md", content="x", vault="Work")
+    assert "Created" in text_of(written)
+
+
+def test_a_connector_address_opens_both_servers_until_it_is_revoked(servers: Pair, url: str) -> None:
+    made = run_command("grants", "connector", "--database", url)
+    path = made.stdout.strip().removeprefix(URL)
+    client = Connecting(servers[0])
+
+    def statuses(path: str) -> list[int]:
+        codes = []
+        for client.server in servers:
+            codes.append(client.tell(HELLO, path).status)
+        return codes
+
+    assert statuses(path) == [200, 200]
+    assert statuses(f"{path[:-8]}aaaa/mcp") == [404, 404]
+    assert run_command("grants", "revoke", "connector", "--database", url).returncode == 0
+    wait_for(lambda: statuses(path) == [404, 404])
+
+
+def test_the_page_of_a_note_is_shown_by_both_servers(servers: Pair) -> None:
+    client = Connecting(servers[0])
+    paths = [
+        "/n/Notes/Garden/Plan.md",
+        "/n/Work/Garden/Roof.md",
+        "/n/Work/Nowhere.md",
+        "/n/Other/Plan.md",
+        "/n/Notes",
+        "/n",
+    ]
+
+    def pages() -> list[Reply]:
+        cookie = {"cookie": client.cookie} if client.cookie else {}
+        return [client.send("GET", path, None, **cookie) for client.server in servers for path in paths]
+
+    strangers = pages()
+    assert {(page.status, page.body) for page in strangers} == {(401, strangers[0].body)}
+    client.server = servers[1]
+    assert client.submit(paths[0], step="sign-in", name="Ana", password=PASSWORD).status == 303
+    seen = pages()
+    assert [page.status for page in seen] == [200, 200, 404, 404, 404, 404] * 2
+    assert b"leeks of the garden" in seen[0].body
+    assert seen[0].body == seen[6].body
+    assert b"leeks of the roof" in seen[1].body
+    client.server = servers[0]
+    assert client.submit(paths[0], step="sign-out").status == 303
+    client.cookie = "vaultwire_notes=" + client.cookie.partition("=")[2]
+    assert {page.status for page in pages()} == {401}
+
+
+def test_without_the_database_known_tokens_count_and_sign_in_says_when_to_try_again(start: Start) -> None:
+    with running_postgres() as postgres:
+        address = new_tables(postgres)
+        add_person(address)
+        seconds = ("--lease-seconds", "300")
+        servers = start(*seconds, address=address), start(*seconds, address=address)
+        wait_for(lambda: all(map(is_ready, servers)))
+        if 2 in map(owned, servers):
+            assert run_command("database", "release", "Work", address).returncode == 0
+        wait_for(lambda: [*map(owned, servers)] == [1, 1])
+        client, pair = connected(servers)
+        token = pair["access_token"]
+        assert are_let_in(client, servers, token) == [True, True]
+        _, unseen = connected(servers)
+        question, metadata = client.request(), client.send("GET", "/.well-known/oauth-authorization-server").json
+        postgres.stop()
+        assert are_let_in(client, servers, token) == [True, True]
+        assert client.send("GET", "/.well-known/oauth-authorization-server").json == metadata
+        html = {"accept": "text/html"}
+        busy = [
+            at(client, servers[0], unseen["access_token"], "list_changes"),
+            client.refresh(pair["refresh_token"]),
+            client.send("GET", question, None, **html),
+            client.sign_in(question),
+            client.post("/revoke", token=token, client_id=client.client_id),
+            client.send("GET", "/n/Notes/Note.md", None, cookie="vaultwire_notes=x", **html),
+        ]
+        assert [(reply.status, reply.headers["retry-after"]) for reply in busy] == [(503, "5")] * len(busy)
+        assert busy[1].json["error"] == "temporarily_unavailable"
+        assert "Try again in 5 seconds" in busy[2].body.decode()
+        assert busy[2].headers["content-type"].startswith("text/html")
+        postgres.start()
+        wait_for(lambda: client.refresh(pair["refresh_token"]).status == 200)
+        assert are_let_in(client, servers, unseen["access_token"]) == [True, True]
+
+
+def new_tables(postgres: PostgresServer) -> str:
+    address = postgres.new_database()
+    database = Database(address)
+    database.upgrade()
+    database.close()
+    return address
+
+
+def test_people_are_in_the_database_and_in_no_folder(
+    start: Start, url: str, database: Database, tmp_path: Path
+) -> None:
+    for name in ("Ana", "Ben"):
+        add_person(url, name)
+    server = start()
+    assert server.process.poll() is None
+    listed = run_command("people", "list", VAULTWIRE_DATABASE=url).stdout
+    assert [line.split("\t")[0] for line in listed.splitlines()] == ["Ana", "Ben"]
+    made = run_command("people", "passkey", "ana", "--database", url)
+    assert made.stdout.startswith(f"{URL}/passkey#")
+    assert run_command("people", "remove", "Ana", "--database", url).returncode == 0
+    assert run_command("people", "remove", "Ana", "--database", url).returncode == 1
+    assert not [*tmp_path.rglob("sign-in*")]
+    refused = run_command("people", "list", "--database", "postgresql://127.0.0.1:9/x")
+    assert refused.returncode == 1
+    assert "cannot be reached" in refused.stderr
+
+
+def test_people_of_a_database_sign_in_at_one_url(start: Start, url: str, database: Database, tmp_path: Path) -> None:
+    start()
+    other = ("--public-url", "https://other.example.org")
+    words = ("serve", "--vault", str(tmp_path / "Work"), "--port", "0", "--database", url, *other)
+    refused = run_command(*words)
+    assert refused.returncode == 2
+    assert f"sign in at {URL}" in refused.stderr
+    assert "vaultwire people url URL" in refused.stderr
+    assert run_command("people", "url", "http://other.example.org", "--database", url).returncode == 2
+    assert run_command("people", "url", other[1], "--database", url).returncode == 0
+    add_person(url)
+    assert run_command("people", "passkey", "Ana", "--database", url).stdout.startswith(f"{other[1]}/passkey#")
