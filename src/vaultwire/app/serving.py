@@ -460,7 +460,7 @@ class HttpApp:
         if not self._is_open:
             self.open()
             threading.Thread(target=self._close_at_end, name="vaultwire-end").start()
-        await self._guard(scope if self._sign_in is None else self._sign_in.unwrap(scope), receive, send)
+        await self._guard(scope if self._sign_in is None else await self._sign_in.unwrap(scope), receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """Open and close when the server says so (ASGI, "Lifespan Protocol")."""
