@@ -79,7 +79,7 @@ HANDSHAKE = frozenset(
         "vaultwire.trust.policy",
         "vaultwire.vault",
         "vaultwire.vault.disk",
-        "vaultwire.vault.disk.placeholders",
+        "vaultwire.vault.disk.walk",
         "vaultwire.vault.errors",
         "vaultwire.vault.guides",
     ]

@@ -25,7 +25,7 @@ from vaultwire.vault.changes.change import (
     moves_of,
     paths_of,
 )
-from vaultwire.vault.changes.rebasing import Rebased
+from vaultwire.vault.changes.projected_tree import Rebased
 from vaultwire.vault.changes.undo import UndoConflict
 from vaultwire.vault.disk.contents import Content, plain_text, to_bytes
 from vaultwire.vault.disk.paths import TRASH, lies_in

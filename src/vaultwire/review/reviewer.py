@@ -11,7 +11,7 @@ from vaultwire.review.deciding import Deciding, check_file, edited_bytes
 from vaultwire.review.diff import file_diff, unchanged_rows
 from vaultwire.review.entries import Entry, Filters, Timeline
 from vaultwire.vault.changes.change import DetailedChange, Move, Step, Write, diff_of
-from vaultwire.vault.changes.rebasing import Rebased
+from vaultwire.vault.changes.projected_tree import Rebased
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import TRASH, kind_of, lies_in, media_type_of
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
