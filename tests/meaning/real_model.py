@@ -86,7 +86,9 @@ def test_a_question_in_other_words_finds_its_note(vault: Vault, question: str, p
 )
 def test_words_and_meaning_are_put_together_by_the_documented_sum(vault: Vault, query: str, words: int) -> None:
     meaning = call(vault, "search_notes", query=query, meaning="only").data["notes"]
-    by_meaning = {hit.path: hit.likeness for hit in vault.near(query, "", only=True).hits}
+    near = vault.near(query, "", only=True)
+    assert near is not None
+    by_meaning = {hit.path: hit.likeness for hit in near.hits}
     assert [*by_meaning] == [note["path"] for note in meaning]
     lowest, highest = min(by_meaning.values()), max(by_meaning.values())
     data = call(vault, "search_notes", query=query, meaning="off", explain="hits").data
