@@ -582,7 +582,7 @@ def _make_sign_in(public: PublicServer | None, observer: guard.Observer, handler
 
 def _read_for_page(handlers: Handlers, person: str, vault: str, path: str) -> dict[str, Any]:
     """Return a note for its page: what a client of the person's name may read in this run. Raises VaultError."""
-    from vaultwire.review.glance.glance import Glance  # noqa: PLC0415 - most runs show no page
+    from vaultwire.review.glance import Glance  # noqa: PLC0415 - most runs show no page
 
     vaults = handlers.vaults
     name = vaults.name(vault if vaults.are_several else vaults.names[0])
