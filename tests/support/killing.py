@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 
 from support import statements_of_journals
 from support.vaults import write_vault
-from vaultwire.vault.changes import record_rows
+from vaultwire.vault.changes import journal
 from vaultwire.vault.changes.change import Author, Move, Step, Write, follow
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.undo import plan_undo_all
@@ -352,7 +352,7 @@ def main(where: str, scenario: str, *options: str) -> None:
     if "--no-links" in options:
         os.link = _no_link  # type: ignore[assignment]
     # So few files make a change of several batches, synced some at a time.
-    record_rows._BATCH_STEPS = 2
+    journal._BATCH_STEPS = 2
     disk_files._MANY_UNSYNCED = disk_files._MOST_UNSYNCED = 2
     wait_for_no_disk()
     plan = random_steps(int(scenario)) if scenario.isdecimal() else SCENARIOS[scenario]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from vaultwire.review.diff.parts import counted, visible
 from vaultwire.vault.changes.change import Author, Change, FileChange, Write, files_of
-from vaultwire.vault.changes.rebasing import Rebased
+from vaultwire.vault.changes.projected_tree import Rebased
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError

@@ -11,7 +11,7 @@ from vaultwire.tools.search import EmbeddedSoFar, embedded_so_far
 from vaultwire.vault.editing.arranging import Fixed, GivenFix
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.link_graph import Direction, LinkGraph, Neighbour, Unresolved
-from vaultwire.vault.insights.suggested_links import SuggestedLink
+from vaultwire.vault.insights.similar import SuggestedLink
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.value_types import OutgoingLink, Progress, Related
 from vaultwire.vault.vault import Vault

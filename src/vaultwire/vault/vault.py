@@ -54,7 +54,7 @@ from vaultwire.vault.value_types import (
 )
 
 if TYPE_CHECKING:
-    from vaultwire.vault.asking import Asked, SearchHelp
+    from vaultwire.vault.asking import Asked, Explained, SearchHelp
     from vaultwire.vault.attachment_texts.attachment_texts import FoundAttachments, ReadingReport
     from vaultwire.vault.base_queries.bases import Bases
     from vaultwire.vault.base_queries.dataview import DataviewQueries
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from vaultwire.vault.editing.history import History, Pending, Reviewing
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Making, Writing
-    from vaultwire.vault.explaining import Explained
     from vaultwire.vault.holding.holding import Holding
     from vaultwire.vault.links.checks import Checked
     from vaultwire.vault.links.faults import Finding
@@ -382,7 +381,7 @@ class Vault:
 
         Raises VaultError as ``locate`` does.
         """
-        from vaultwire.vault.explaining import Explaining  # noqa: PLC0415 - few searches need it
+        from vaultwire.vault.asking import Explaining  # noqa: PLC0415 - few searches need it
 
         place = locate_folder(self._files, folder)
         path = locate_readable(self._files, self._index, note, progress) if note else None
