@@ -167,16 +167,19 @@ class ConflictCopy(NamedTuple):
         return f"{self.made} of {self.original!r}, which is not there any more: it was moved or deleted"
 
 
-def conflict_copies(paths: Iterable[VaultPath], root: str = "") -> list[ConflictCopy]:
-    """Return the conflict copies among all files of a vault, in the order of ``paths``.
+def conflict_copies(
+    paths: Iterable[VaultPath], root: str = "", of: Iterable[VaultPath] | None = None
+) -> list[ConflictCopy]:
+    """Return the conflict copies among all files of a vault, in the order of ``paths``; or those ``of`` some of the files.
 
     ``root``: the vault's folder on the disk; it tells in which sync program's folder the vault lies.
     """
     known = list(paths)
     home = root.replace("\\", "/").casefold() + "/"
     is_synced = any(folder in home for rule in RULES for folder in rule.folders)
+    asked = known if of is None else of
     candidates = [
-        path for path in known if _HINT.search(path.rpartition("/")[2]) or (is_synced and _PLAIN_HINT.search(path))
+        path for path in asked if _HINT.search(path.rpartition("/")[2]) or (is_synced and _PLAIN_HINT.search(path))
     ]
     if not candidates:
         return []
