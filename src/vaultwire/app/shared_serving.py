@@ -80,6 +80,7 @@ class SharedServer:
         self._router = Router(
             handlers.vault_of,
             handlers.only_reads,
+            handlers.is_of_all,
             self._replica,
             self._own_names,
             url,

@@ -183,6 +183,11 @@ class Handlers:
         description = (self.toolset.describe(name) or self.describe(name)) if isinstance(name, str) else None
         return description is not None and bool(description["annotations"]["readOnlyHint"])
 
+    def is_of_all(self, method: str) -> bool:
+        """Tell whether the answer to a method lists what is in the notes of all vaults, where there are several."""
+        folders = {"prompts/list": self._prompts_folder, "skills/list": self._skills_folder}
+        return self.vaults.are_several and folders.get(method) is not None
+
     def _as_run(self, params: JsonObject) -> JsonObject:
         """Return the params of a call as they are when the tool runs: read, and those of the tool that ``more_tools`` names."""
         request = Request(0, "tools/call", params, LATEST_HANDSHAKE, Peer(), {})
