@@ -10,10 +10,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jsonschema
 import pytest
 from scripts.pages.schema import describe
 
+from support.schemas import hold_to
 from support.vaults import open_vault, write_vault
 from vaultwire.obsidian.command import FilesBackend
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
@@ -39,7 +39,7 @@ class Backend(NamedTuple):
         if isinstance(outcome, Failure):
             assert outcome.message
             return outcome.code
-        jsonschema.validate(outcome.data, self.tools[tool][1]["outputSchema"])
+        hold_to(outcome.data, self.tools[tool][1]["outputSchema"])
         assert isinstance(outcome, Outcome)
         assert outcome.texts
         for text in outcome.texts:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import jsonschema
 from scripts.pages.schema import declared_tools
 
+from support.schemas import hold_to
 from vaultwire import tools
 from vaultwire.app.engine import make_outside
 from vaultwire.obsidian.command import FilesBackend
@@ -41,7 +41,7 @@ def call(vault: Vault, tool: str, **arguments: Any) -> Outcome[Any]:
     """Call a tool that must succeed, and check its result as all results are checked."""
     outcome = attempt(vault, tool, **arguments)
     assert isinstance(outcome, Outcome), outcome
-    jsonschema.validate(outcome.data, _ALL_DESCRIPTIONS[tool]["outputSchema"])
+    hold_to(outcome.data, _ALL_DESCRIPTIONS[tool]["outputSchema"])
     assert json.loads(json.dumps(outcome.data)) == outcome.data
     assert outcome.texts
     for text in outcome.texts:

@@ -6,10 +6,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from support.calls import load_tools
+from support.schemas import hold_to
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
@@ -50,7 +50,7 @@ def ask(root: Path, **arguments: Any) -> tuple[list[str], dict[str, Any]]:
     """Return the texts of an answer and the data of its one note; the data fits the tool's schema."""
     outcome = invoked(root, **arguments)
     assert isinstance(outcome, Outcome), outcome
-    jsonschema.validate(outcome.data, DESCRIPTION["outputSchema"])
+    hold_to(outcome.data, DESCRIPTION["outputSchema"])
     (note,) = outcome.data["notes"]
     return outcome.texts, note
 

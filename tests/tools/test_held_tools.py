@@ -7,11 +7,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from scripts.pages.examples import write_sample_vault
 from scripts.pages.sample_calls import CALLS
 
+from support.schemas import hold_to
 from support.vaults import snapshot
 from vaultwire.app import make_handlers
 from vaultwire.config import make_config
@@ -100,7 +100,7 @@ def test_nothing_is_written_before_the_person_accepts(tool: str, root: Path) -> 
         assert snapshot(root) == before
         assert answer.failed is None, answer.value
         assert "This waits for the person: proposal 1" in answer.value["content"][0]["text"]
-        jsonschema.validate(answer.value["structuredContent"], CHANGING[tool]["outputSchema"])
+        hold_to(answer.value["structuredContent"], CHANGING[tool]["outputSchema"])
         (proposal,) = holding.waiting()
         assert holding.accept(proposal.id).id
         assert snapshot(root) != before

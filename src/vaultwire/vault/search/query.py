@@ -51,7 +51,7 @@ class Word(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Whether it is found only as it is: a phrase, and a word of a script that puts no spaces between words."""
-        return self.is_phrase or any(map(is_unspaced, self.bare))
+        return self.is_phrase or (not self.bare.isascii() and any(map(is_unspaced, self.bare)))
 
     @property
     def has_parts(self) -> bool:
