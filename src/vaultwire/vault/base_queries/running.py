@@ -22,7 +22,7 @@ from vaultwire.bases.evaluation import (
     run,
     summarize,
 )
-from vaultwire.bases.functions.table import GLOBALS, METHOD_NAMES
+from vaultwire.bases.functions import GLOBALS, METHOD_NAMES
 from vaultwire.bases.parser import Call, Member, Name, Node, children, field_of
 from vaultwire.bases.row import Query, Row
 from vaultwire.bases.values import ErrorValue, Value, no_function, size_of, text_of
