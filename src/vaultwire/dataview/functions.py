@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import ROUND_FLOOR, Decimal
+from operator import eq, ne
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from vaultwire.bases.evaluation import ARITHMETIC
-from vaultwire.bases.functions.on_values import found_in, parted, replaced, replaced_text
+from vaultwire.bases.evaluation import ARITHMETIC, ORDERS
 from vaultwire.bases.row import Host
+from vaultwire.bases.value_functions import found_in, parted, replaced, replaced_text
 from vaultwire.bases.values import (
     MOST_TEXT,
     Budget,
@@ -26,12 +27,12 @@ from vaultwire.bases.values import (
     Link,
     Regexp,
     Value,
-    add,
     check_count,
     checked_text,
     day_of,
     joined,
     joined_duration,
+    moved,
     parse_date,
     scaled,
 )
@@ -52,15 +53,7 @@ from vaultwire.dataview.values import (
     type_of,
 )
 
-_ORDERS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "=": lambda one, other: one == other,
-    "!=": lambda one, other: one != other,
-    "<": lambda one, other: one < other,
-    "<=": lambda one, other: one <= other,
-    ">": lambda one, other: one > other,
-    ">=": lambda one, other: one >= other,
-}
-_MOST_FACTOR = 1e9
+_ORDERS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {"=": eq, "!=": ne, **ORDERS}
 
 
 def apply(operator: str, left: Value, right: Value, host: Host, texts: TextSettings) -> Value:
@@ -119,10 +112,7 @@ def _moved(date: Value, by: Value, sign: int) -> Any:
         return None
     if not isinstance(by, Duration) or not isinstance(date, Date):
         return NotImplemented
-    moved = add(date, by, sign)
-    if moved is None:
-        raise CellError("This date is before the year 1 or after 9999.")
-    return moved
+    return moved(date, by, sign)
 
 
 def _of_product(operator: str, left: Value, right: Value) -> Any:
@@ -131,10 +121,7 @@ def _of_product(operator: str, left: Value, right: Value) -> Any:
     if not isinstance(right, (int, float)) or isinstance(right, bool) or operator == "%":
         return NotImplemented
     if isinstance(left, Duration):
-        factor = right if operator == "*" else math.inf if right == 0 else 1 / right
-        if not math.isfinite(factor) or abs(factor) > _MOST_FACTOR:
-            raise CellError("This duration is too long.")
-        return scaled(left, factor)
+        return scaled(left, right if operator == "*" else math.inf if right == 0 else 1 / right)
     if isinstance(left, str) and operator == "*" and math.isfinite(right):
         if right * len(left) > MOST_TEXT:
             raise CellError(f"This text is longer than {MOST_TEXT:,} characters.")

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias, get_args
 from typing import Literal as OneOf
 
 from vaultwire.bases.parser import depth_of
-from vaultwire.bases.values import Duration
+from vaultwire.bases.values import Duration, duration_parts
 from vaultwire.markdown.patterns import compile_pattern
 
 
@@ -281,17 +281,10 @@ def parse_query(text: str) -> Query:
 
 def parse_duration(text: str) -> Duration | None:
     """Return the duration that a text says, such as ``1 day`` or ``2h 30m``; None if it says none."""
-    written, at = text.strip(), 0
-    parts = {"months": 0.0, "days": 0.0, "milliseconds": 0.0}
-    if not written or len(written) > _MOST_DURATION:
+    written = text.strip()
+    parts = duration_parts(written, _DURATION_PART, _UNITS.get) if len(written) <= _MOST_DURATION else None
+    if parts is None:
         return None
-    while at < len(written):
-        part = _DURATION_PART.match(written, at)
-        unit = part and _UNITS.get(part[2])
-        if part is None or unit is None:
-            return None
-        parts[unit[0]] += float(part[1]) * unit[1]
-        at = part.end()
     whole = int(parts["months"])
     # Parts of months are days: 30 of them are one.
     days = parts["days"] + (parts["months"] - whole) * 30

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from itertools import groupby, zip_longest
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from vaultwire.bases.functions.on_values import DATE_FIELDS
+from vaultwire.bases.value_functions import DATE_FIELDS
 from vaultwire.bases.values import (
     Budget,
     CellError,

@@ -94,7 +94,7 @@ def create(asked: Asked) -> str:
     at = "/".join(filter(None, (path, name)))
     place = _rooted(at) if path else at or "Untitled"
     if is_canvas(place) or is_base(place):
-        made = asked.vault.making.create_file(
+        made = asked.vault.writing.create_file(
             place,
             _initial(asked, place),
             "overwrite" if asked.has("overwrite") else "number",
@@ -136,7 +136,7 @@ def _initial(asked: Asked, path: str) -> str:
 
 def _made(asked: Asked, new: NewNote) -> str:
     try:
-        made = asked.vault.making.create(new, asked.progress, dry_run=False, may_have_namesake=True)
+        made = asked.vault.writing.create(new, asked.progress, dry_run=False, may_have_namesake=True)
     except VaultError as error:
         if error.code == FILE_NOT_FOUND and new.template:
             raise OfficialError(f'Template "{new.template}" not found.') from None

@@ -47,7 +47,7 @@ class Deciding:
 
     def __init__(self, vault: Vault, timeline: Timeline) -> None:
         self._vault = vault
-        self._reviewing = vault.reviewing
+        self._reviewing = vault.history
         self._timeline = timeline
 
     def decide(

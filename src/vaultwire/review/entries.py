@@ -338,7 +338,7 @@ class Timeline:
     def stamp(self) -> Hashable:
         """Return a value that differs once the list may differ. Cheap."""
         holding = self._vault.holding
-        return self._vault.reviewing.stamp(), holding.proposals.stamp(), holding.decisions.stamp()
+        return self._vault.history.stamp(), holding.proposals.stamp(), holding.decisions.stamp()
 
     # ------------------------------------------------------------------ reading on
 
@@ -346,7 +346,7 @@ class Timeline:
         """Read what was added since the last call. Raises VaultError (JOURNAL_FAILED), OSError."""
         with self._lock:
             stamp = self.stamp()
-            journal = self._vault.reviewing.stamp()
+            journal = self._vault.history.stamp()
             if stamp == self._stamp and journal is not None:
                 return
             # The decisions first: those that are read name changes that are in the journal by then.
@@ -354,7 +354,7 @@ class Timeline:
             holding = self._vault.holding
             proposals = {each.id: each for each in holding.visible(holding.proposals.all())}
             if journal is None or journal != self._changes_stamp:
-                changes = self._vault.reviewing.changes()
+                changes = self._vault.history.changes()
             else:
                 changes = [entry.change for entry in self._by_change.values() if entry.change is not None]
             self._join(changes, proposals, touched)
@@ -449,7 +449,7 @@ class Timeline:
         the ids and times of the others.
         """
         _check(filters, limit)
-        start = self._vault.reviewing.parse_time(filters.since) if filters.since else None
+        start = self._vault.history.parse_time(filters.since) if filters.since else None
         entries = self.entries()
         found = [entry for entry in entries if _fits(entry, filters, start)]
         if filters.state in ("waiting", "stale"):
@@ -489,7 +489,7 @@ class Timeline:
         if len(self._texts) > 10 * _MAX_SEARCHED:
             self._texts = {}
         try:
-            for detailed in self._vault.reviewing.detailed(missing):
+            for detailed in self._vault.history.detailed(missing):
                 self._texts[detailed.change.id] = _changed_text(detailed.steps)
         except VaultError:  # one of them is damaged or gone: those that are read are searched
             pass

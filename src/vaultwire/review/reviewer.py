@@ -225,7 +225,7 @@ class Reviewer:
     def _steps(self, entry: Entry) -> tuple[Sequence[Step], DetailedChange | None, Rebased | None]:
         """Return what was done or, of a proposal that waits, what accepting it does now."""
         if entry.change is not None:
-            detailed = next(self._vault.reviewing.detailed([entry.change.id]))
+            detailed = next(self._vault.history.detailed([entry.change.id]))
             return detailed.steps, detailed, None
         now = self._timeline.rebased(entry)
         steps = entry.proposal.steps if entry.proposal is not None else ()
@@ -262,7 +262,7 @@ class Reviewer:
             sides.path,
             sides.before,
             None if is_deleted else sides.after,
-            resolve=self._vault.reviewing.resolver(),
+            resolve=self._vault.history.resolver(),
             first_hunk=first,
             max_rows=rows,
             target=None if is_deleted else sides.target,
@@ -298,8 +298,8 @@ class Reviewer:
 
     def _chosen(self, action: str, session: str, since: str) -> list[Entry]:
         if action == "undo" and since:
-            return [self._timeline.entry(f"c{change.id}") for change in self._vault.reviewing.since(since)]
-        start = self._vault.reviewing.parse_time(since) if since else 0
+            return [self._timeline.entry(f"c{change.id}") for change in self._vault.history.since(since)]
+        start = self._vault.history.parse_time(since) if since else 0
         entries = [
             entry
             for entry in self._timeline.entries()
@@ -309,7 +309,7 @@ class Reviewer:
             return [entry for entry in entries if entry.waits]
         made = [(entry, entry.change) for entry in entries if entry.change is not None]
         if action == "undo":
-            effective = {change.id for change in self._vault.reviewing.in_effect(change for _, change in made)}
+            effective = {change.id for change in self._vault.history.in_effect(change for _, change in made)}
             return [entry for entry, change in made if change.id in effective]
         wanted = action == "unkeep"
         return [entry for entry, change in made if change.undone_by is None and entry.is_reviewed is wanted]

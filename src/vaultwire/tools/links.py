@@ -428,10 +428,10 @@ def fix_links(
             argument="fixes",
         )
     if suggested:
-        fixed = vault.fixing.fix_suggested(path, folder, progress, dry_run=dry_run)
+        fixed = vault.arranging.fix_suggested(path, folder, progress, dry_run=dry_run)
     else:
         given = [GivenFix(each.get("path", ""), each["from"], each["to"]) for each in fixes or ()]
-        fixed = vault.fixing.fix_links(given, progress, dry_run=dry_run)
+        fixed = vault.arranging.fix_links(given, progress, dry_run=dry_run)
     return _outcome(fixed)
 
 

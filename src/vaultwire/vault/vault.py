@@ -60,11 +60,11 @@ if TYPE_CHECKING:
     from vaultwire.vault.base_queries.dataview import DataviewQueries
     from vaultwire.vault.caller import PagedResults
     from vaultwire.vault.checking import AllSuspects, Checking
-    from vaultwire.vault.editing.arranging import Arranging, Fixing
+    from vaultwire.vault.editing.arranging import Arranging
     from vaultwire.vault.editing.conflicts import Conflicts
-    from vaultwire.vault.editing.history import History, Pending, Reviewing
+    from vaultwire.vault.editing.history import History, Pending
     from vaultwire.vault.editing.revising import Revising
-    from vaultwire.vault.editing.writing import Making, Writing
+    from vaultwire.vault.editing.writing import Writing
     from vaultwire.vault.holding.holding import Holding
     from vaultwire.vault.links.checks import Checked
     from vaultwire.vault.links.faults import Finding
@@ -466,7 +466,7 @@ class Vault:
 
     @property
     def writing(self) -> Writing:
-        """Whole notes: creating, replacing, adding to them, deleting."""
+        """Whole notes: creating, replacing, adding to them, deleting; new files of other kinds, daily notes, templates."""
         from vaultwire.vault.editing.writing import Writing  # noqa: PLC0415 - see the head
 
         return Writing(self._bench)
@@ -480,17 +480,10 @@ class Vault:
 
     @property
     def arranging(self) -> Arranging:
-        """Moving, renaming, merging, dividing."""
+        """Moving, renaming, merging, dividing; links that lead nowhere, in many notes at once."""
         from vaultwire.vault.editing.arranging import Arranging  # noqa: PLC0415 - see the head
 
         return Arranging(self._bench)
-
-    @property
-    def fixing(self) -> Fixing:
-        """Links that lead nowhere, in many notes at once."""
-        from vaultwire.vault.editing.arranging import Fixing  # noqa: PLC0415 - see the head
-
-        return Fixing(self._bench)
 
     @property
     def conflicts(self) -> Conflicts:
@@ -498,13 +491,6 @@ class Vault:
         from vaultwire.vault.editing.conflicts import Conflicts  # noqa: PLC0415 - see the head
 
         return Conflicts(self._bench)
-
-    @property
-    def making(self) -> Making:
-        """New notes, daily notes, templates, attachments."""
-        from vaultwire.vault.editing.writing import Making  # noqa: PLC0415 - see the head
-
-        return Making(self._bench)
 
     @property
     def holding(self) -> Holding:
@@ -520,14 +506,7 @@ class Vault:
 
     @property
     def history(self) -> History:
-        """The journal of changes, and undo."""
+        """The journal of changes, undo, and what the person decides about changes."""
         from vaultwire.vault.editing.history import History  # noqa: PLC0415 - see the head
 
         return History(self._bench)
-
-    @property
-    def reviewing(self) -> Reviewing:
-        """What the person decides about changes: parts of them undone, and what stands in the way."""
-        from vaultwire.vault.editing.history import Reviewing  # noqa: PLC0415 - see the head
-
-        return Reviewing(self._bench)

@@ -435,7 +435,7 @@ def create_in_base(vault: Vault, base: BaseSource, view: str, name: str, content
     given = [GivenProperty(each, value, "text") for each, value in wanted.properties.items()]
     text = vault.revising.with_properties(content, given, progress) if given else content
     place = name if "/" in name or wanted.folder is None else f"{wanted.folder}/{name}"
-    return vault.making.create(NewNote(place, text, "", "", "number"), progress, dry_run=False)
+    return vault.writing.create(NewNote(place, text, "", "", "number"), progress, dry_run=False)
 
 
 # ---------------------------------------------------------------------- what the app knows

@@ -218,7 +218,7 @@ def obsidian_create_note(
     try:
         # As in the app, a note in another folder may have the same name.
         new = NewNote(name, content, template)
-        return created("Created", vault.making.create(new, progress, dry_run=False, may_have_namesake=True))
+        return created("Created", vault.writing.create(new, progress, dry_run=False, may_have_namesake=True))
     except VaultError as error:
         if error.code != NOTE_EXISTS or not overwrite:
             raise
@@ -360,14 +360,14 @@ def _added_to_daily(vault: Vault, content: str, where: Where, done: str, progres
 
 def make_daily(vault: Vault, path: VaultPath, content: str, where: Where, progress: Progress) -> Made:
     """Make today's note, which is not there: its template with these lines added."""
-    empty = vault.making.append_periodic("today", "", "", progress, dry_run=True, may_have_namesake=True)
+    empty = vault.writing.append_periodic("today", "", "", progress, dry_run=True, may_have_namesake=True)
     text = "".join(
         plain_text(step.after)
         for step in empty.done.steps
         if isinstance(step, Write) and step.path == empty.path and step.after
     )
     text = edits.append(text, content) if where == "append" else edits.prepend(text, content)
-    return vault.making.create(NewNote(f"./{path}", text), progress, dry_run=False)
+    return vault.writing.create(NewNote(f"./{path}", text), progress, dry_run=False)
 
 
 def created(done: str, made: Made) -> Outcome[CreatedNote]:
