@@ -83,7 +83,11 @@ def run_serve(
         from vaultwire.app.shared_serving import SharedServer  # noqa: PLC0415 - an extra
 
         if on_editor is not None:
-            raise ConfigError("--ide and --database exclude each other: an editor's files are on one computer")
+            raise ConfigError(
+                "--ide and --database exclude each other: an editor finds --ide by a file on its own computer, and any "
+                "of several servers may answer. Leave --ide out: assistants in editors use this server by its address, "
+                "as all others do"
+            )
 
         def make_methods(records_of: Callable[[str], RecordStore]) -> tuple[Methods, Narrow]:
             handlers, narrow = make_run(config, network, records_of)

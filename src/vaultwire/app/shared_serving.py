@@ -18,6 +18,7 @@ from vaultwire.app.engine import shared_name
 from vaultwire.app.serving import HttpApp, NetworkConfig, Sharing, listen
 from vaultwire.app.vault_routing import Router
 from vaultwire.config import Config, ConfigError
+from vaultwire.desk.http_endpoint import PATH as DESK_PATH
 from vaultwire.installation import how_to_add
 from vaultwire.transports import send_whole
 from vaultwire.trust.keys import SharedKeys
@@ -90,6 +91,7 @@ class SharedServer:
         handlers.vaults.is_here = lambda name: self._own_names[name] in self._router.here
         self._desk_vaults = desk_vaults(config, handlers.vaults.get, self._replica.records_of)
         self._desk_vaults.is_here = self._router.here.__contains__
+        self._desk_vaults.elsewhere = self._desks_elsewhere
         desk = make_desk(config, handlers.vaults.get, self._desk_vaults) if network.desk else None
         sharing = Sharing(self._router.around, Sessions(database), keys)
         try:
@@ -144,6 +146,14 @@ class SharedServer:
         }
         status = 503 if scope["path"] == "/ready" and not is_ready else 200
         await send_whole(send, status, [(b"content-type", b"application/json")], json.dumps(facts).encode())
+
+    def _desks_elsewhere(self) -> dict[str, str]:
+        """Return the addresses of the desks that show the vaults of other servers, "" for a vault that no server has."""
+        owners = {name: self._replica.standing(name) for name in self._names if name not in self._router.here}
+        return {
+            name: f"{owner.address}{DESK_PATH}" if owner.address and not owner.owns else ""
+            for name, owner in owners.items()
+        }
 
     # ------------------------------------------------------------------ on the threads of the leases
 

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 _LAST_SECONDS = 1.0
 # For another server to take what it is told of a session.
 _COPY_SECONDS = 2.0
-# What a part of an answer is: broken off, without content, refused for now.
-_BROKEN, _ACCEPTED, _BUSY = 0, 202, 503
+# What the answer of a part is: broken off, one, without content, refused for now.
+_BROKEN, _OK, _ACCEPTED, _BUSY = 0, 200, 202, 503
 # These change a session (all revisions of the handshake era).
 _OF_SESSION = ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")
 _LISTEN = "subscriptions/listen"
@@ -355,16 +355,15 @@ def _joined_batch(parts: Sequence[Sequence[Any]], answers: Sequence[PartAnswer])
 
     What refuses the request as a whole, such as an unknown session, is said by all parts, and is returned as it is.
     """
+    if all(isinstance(each.content, dict) and each.status not in (_BROKEN, _ACCEPTED, _BUSY) for each in answers):
+        return answers[0]
     joined: list[Any] = []
-    refusals: list[PartAnswer] = []
     for messages, answer in zip(parts, answers, strict=True):
         if isinstance(answer.content, list):
             joined += answer.content
-        elif answer.status not in (_BROKEN, _ACCEPTED, _BUSY):
-            refusals.append(answer)
-        elif answer.status != _ACCEPTED:
+        elif answer.status not in (_ACCEPTED, _OK):  # with these, all of its requests were cancelled
             joined += [_busy(each["id"], answer) for each in messages if [*_requests_in(each)]]
-    return joined or (refusals or answers)[0]
+    return joined or answers[0]
 
 
 def _busy(id_: Any, answer: PartAnswer) -> dict[str, Any]:

@@ -62,6 +62,8 @@ class DeskVaults:
         self.all_names = tuple(openers)
         self.is_here: Callable[[str], bool] = lambda _: True
         """Tells whether this server has a vault now, where several servers share them."""
+        self.elsewhere: Callable[[], Mapping[str, str]] = dict
+        """Returns the addresses of the desks that show the vaults of other servers, "" for a vault that no server has."""
         self.read_only = read_only
         self._openers = openers
         self._reads_of = reads_of
@@ -84,6 +86,11 @@ class DeskVaults:
             return self.names[0]
         if text in self.names:
             return text or ""
+        elsewhere = self.elsewhere()
+        if text in elsewhere or (elsewhere and not self.names):
+            where = [f"{vault}: {address or 'no server has it now'}" for vault, address in elsewhere.items()]
+            message = f"Other servers have these vaults now, and their desks show them: {', '.join(where)}"
+            raise VaultError(VAULT_NOT_FOUND, message, vaults=list(self.names))
         known = ", ".join(map(repr, self.names))
         what = f"There is no vault {text[:100]!r}" if text else "Say which vault"
         raise VaultError(VAULT_NOT_FOUND, f"{what} (there are: {known}).", vaults=list(self.names))
@@ -228,6 +235,7 @@ class DeskApi:
         return {
             "version": __version__,
             "vaults": list(self.vaults.names),
+            "elsewhere": dict(self.vaults.elsewhere()),
             "read_only": self.vaults.read_only,
             "has_grants": self.grants is not None,
             "waiting": {name: each["waiting"] for name, each in counts.items()},

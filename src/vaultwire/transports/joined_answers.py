@@ -116,7 +116,7 @@ class _JoinedAnswer:
                 await self._send(message)
             return
         content = answer.content if isinstance(answer, PartAnswer) and answer.status == _OK else answer
-        if isinstance(content, PartAnswer):
+        if content is None or isinstance(content, PartAnswer):
             raise ConnectionAbortedError
         frame = json.dumps(content).encode()
         if self._is_stream:
