@@ -147,7 +147,7 @@ def _take_over(cluster: Cluster) -> float:
         time.sleep(0.02)
     took = time.monotonic() - began
     owner.start()
-    wait_for(owner.is_ready)
+    wait_for("the owner is ready", owner.is_ready)
     return took
 
 

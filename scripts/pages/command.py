@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from scripts.pages import clients_page, configuration_page, tools_page
+from scripts.pages.schema import declared_tools, describe
 
 from vaultwire import tools
 from vaultwire.app.engine import make_outside
 from vaultwire.obsidian.command import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, CATALOG
-from vaultwire.toolkit.schema import declared_tools, describe
 from vaultwire.tools.obsidian_cli.family import make_family
 
 _ROOT = Path(__file__).resolve().parents[2]

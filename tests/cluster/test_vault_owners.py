@@ -6,7 +6,8 @@ import itertools
 import json
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -246,6 +247,38 @@ def test_an_owner_that_is_paused_wakes_without_its_vault_and_holds_up_no_other(
     wait_for(lambda: home.request("GET", "/ready").json["role"] == "stand-by" or count(work) == 1)
     wait_for(lambda: append(home, "Home", "later\n").status == 200)
     assert text_of(read(home, "Home")).count("by the other") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGSTOP")
+def test_a_call_that_is_passed_on_to_a_paused_owner_is_answered_once_another_owns_the_vault(
+    start: Start, database: Database
+) -> None:
+    home, work = two_owners(start, database)
+    client = Client(work)
+    edit = {"path": "Note.md", "content": "perhaps\n", "mode": "append", "vault": "Home"}
+    calls: list[Callable[[], Reply]] = [
+        lambda: read(work, "Home"),
+        lambda: client.post(work, "resources/read", {"uri": uri("Home")}),
+        lambda: client.post(work, "prompts/get", {"name": "summarize", "arguments": {"vault": "Home"}}),
+        lambda: append(work, "Home", "perhaps\n"),
+        lambda: client.post(work, "tools/call", {"name": "write_note", "arguments": edit}),
+        lambda: work.call("more_tools", {"tool": "write_note", "arguments": edit}),
+    ]
+    with ThreadPoolExecutor(len(calls)) as pool:
+        home.process.send_signal(signal.SIGSTOP)
+        *reads, a, b, c = [future.result() for future in [pool.submit(call) for call in calls]]
+    assert home.process.poll() is None  # still paused: nobody but the other server can have answered
+    for reply in reads:
+        assert (reply.status, reply.headers["retry-after"], reply.json["error"]) == (503, "2", "SERVER_BUSY"), reply
+        assert "has not answered. Nothing was changed." in reply.json["message"]
+    for reply in (a, b, c):
+        assert (reply.status, reply.json["error"]) == (503, "SERVER_BUSY"), reply
+        assert "perhaps has done it: look first" in reply.json["message"]
+    wait_for(lambda: count(work) == len(VAULTS))
+    assert "in Home" in text_of(read(work, "Home"))
+    home.process.send_signal(signal.SIGCONT)
+    wait_for(lambda: read(home, "Home").status == 200)
+    assert text_of(read(home, "Home")).count("perhaps") == 0  # it woke after its lease, and did nothing
 
 
 def test_shares(database: Database) -> None:

@@ -74,7 +74,7 @@ ONLY = {
         "meaning/store.py",
         "trust/keys.py",
         "trust/audit.py",
-        "remote/store.py",
+        "remote/rows.py",
         "client_setup/installing.py",
         "memory/hooks.py",
         "transports/stdio.py",

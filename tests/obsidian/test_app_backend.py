@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts.pages.schema import describe
 
 from support.obsidian_app import Computer
 from support.vaults import open_vault
 from vaultwire.obsidian.command import NOT_RUNNING, AppBackend, AppVault, BackendName, Backends, Command, FilesBackend
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
-from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import (

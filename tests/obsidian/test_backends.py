@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import jsonschema
 import pytest
+from scripts.pages.schema import describe
 
 from support.vaults import open_vault, write_vault
 from vaultwire.obsidian.command import FilesBackend
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
-from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.tools.obsidian_cli.notes import Obsidian
 from vaultwire.vault.value_types import NO_PROGRESS

@@ -11,6 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from scripts.pages.schema import describe
 
 from support.obsidian_app import Computer
 from support.serving import Serving
@@ -18,7 +19,6 @@ from support.wire import Server
 from vaultwire.cli import main
 from vaultwire.obsidian.command import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, EVAL, load_catalog
-from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
 
 ROOT = Path(__file__).resolve().parents[2]

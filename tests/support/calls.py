@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import jsonschema
+from scripts.pages.schema import declared_tools
 
 from vaultwire import tools
 from vaultwire.app.engine import make_outside
@@ -13,7 +14,6 @@ from vaultwire.obsidian.command import FilesBackend
 from vaultwire.toolkit.arguments import read_arguments
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
-from vaultwire.toolkit.schema import declared_tools
 from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.vault.value_types import NO_PROGRESS, Progress
 from vaultwire.vault.vault import Vault

@@ -77,7 +77,7 @@ def _stop_at(points: str, step: int) -> None:
     if points == "checks":
         Lease.check = _stopping(Lease.check, steps)  # type: ignore[method-assign]
         for name in ("execute", "executemany"):
-            setattr(records._Statements, name, _stopping(getattr(records._Statements, name), steps))
+            setattr(records.Statements, name, _stopping(getattr(records.Statements, name), steps))
     else:  # right before the system's call, after every check
         real = file_operations.system_rename()
         assert real is not None

@@ -26,6 +26,8 @@ assert _SPEC is not None
 assert _SPEC.origin is not None
 _BIN = Path(_SPEC.origin).parent / "pginstall" / "bin"  # not imported: it would make folders for a server of its own
 OWNER = "owner"
+# For one program of PostgreSQL: pg_ctl itself gives up after 60 seconds.
+_SECONDS = 120
 # PostgreSQL refuses to run as root.
 _AS: dict[str, Any] = (
     {"user": "nobody", "group": "nogroup", "extra_groups": ()} if sys.platform != "win32" and os.getuid() == 0 else {}
@@ -90,7 +92,7 @@ class PostgresServer:
 
     def execute(self, url: str, *statements: str) -> None:
         """Execute statements as the owner."""
-        with psycopg.connect(url, autocommit=True) as connection:
+        with psycopg.connect(url, autocommit=True, connect_timeout=_SECONDS) as connection:
             for statement in statements:
                 connection.execute(statement.encode())
 
@@ -101,6 +103,7 @@ class PostgresServer:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             check=False,
+            timeout=_SECONDS,
             cwd="/",
             **_AS,
         )

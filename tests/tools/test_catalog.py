@@ -8,12 +8,12 @@ from typing import Any
 
 import jsonschema
 import pytest
+from scripts.pages.schema import describe
 
 from vaultwire.app.engine import make_outside
 from vaultwire.toolkit.catalog import MORE, SIZES, ToolSelection, Toolset, load_catalog
 from vaultwire.toolkit.registry import AnyTool, load_tool
-from vaultwire.toolkit.schema import describe
-from vaultwire.tools.instructions import instructions
+from vaultwire.tools import instructions
 
 ROOT = Path(__file__).parent.parent.parent
 CATALOG = load_catalog()

@@ -13,12 +13,12 @@ from urllib.parse import parse_qs
 
 import jsonschema
 import pytest
+from scripts.pages.schema import describe
 
 from support.vaults import write_vault
 from support.wire import Server
 from vaultwire.cli import main
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
-from vaultwire.toolkit.schema import describe
 from vaultwire.tools.web import _host, make_web_search
 from vaultwire.vault.value_types import NO_PROGRESS
 

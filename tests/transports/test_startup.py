@@ -71,7 +71,6 @@ HANDSHAKE = frozenset(
         "vaultwire.toolkit.catalog",
         "vaultwire.toolkit.catalog",
         "vaultwire.tools",
-        "vaultwire.tools.instructions",
         "vaultwire.transports",
         "vaultwire.transports.stdio",
         "vaultwire.trust",
@@ -79,7 +78,7 @@ HANDSHAKE = frozenset(
         "vaultwire.trust.policy",
         "vaultwire.vault",
         "vaultwire.vault.disk",
-        "vaultwire.vault.disk.walk",
+        "vaultwire.vault.disk.placeholders",
         "vaultwire.vault.errors",
         "vaultwire.vault.guides",
     ]

@@ -24,7 +24,7 @@ from vaultwire.protocol.revisions import APPS, SKILL_METHODS, SKILLS, TASK_METHO
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import PROFILES, WEB, ToolSelection, Toolset, former_name_hint
-from vaultwire.tools.instructions import instructions
+from vaultwire.tools import instructions
 from vaultwire.trust.limits import CONTRACT_RATES, USUAL_RATES, ClientLimits
 from vaultwire.trust.policy import Policy
 

@@ -460,7 +460,7 @@ class HttpApp:
         if not self._is_open:
             self.open()
             threading.Thread(target=self._close_at_end, name="vaultwire-end").start()
-        await self._guard(scope if self._sign_in is None else self._sign_in.unwrap(scope), receive, send)
+        await self._guard(scope if self._sign_in is None else await self._sign_in.unwrap(scope), receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """Open and close when the server says so (ASGI, "Lifespan Protocol")."""
@@ -582,7 +582,7 @@ def _make_sign_in(public: PublicServer | None, observer: guard.Observer, handler
 
 def _read_for_page(handlers: Handlers, person: str, vault: str, path: str) -> dict[str, Any]:
     """Return a note for its page: what a client of the person's name may read in this run. Raises VaultError."""
-    from vaultwire.review.glance.glance import Glance  # noqa: PLC0415 - most runs show no page
+    from vaultwire.review.glance import Glance  # noqa: PLC0415 - most runs show no page
 
     vaults = handlers.vaults
     name = vaults.name(vault if vaults.are_several else vaults.names[0])

@@ -78,7 +78,12 @@ class SharedServer:
         self._own_names = {name: shared for shared, name in self._names.items()}
         (handlers, new_session), narrow = make_methods(self._replica.records_of)
         self._router = Router(
-            handlers.vault_of, self._replica, self._own_names, url, passes_on_to_loopback=place.address.is_local
+            handlers.vault_of,
+            handlers.only_reads,
+            self._replica,
+            self._own_names,
+            url,
+            passes_on_to_loopback=place.address.is_local,
         )
         handlers.vaults.load()  # the router needs the code of features, and is on the event loop
         handlers.vaults.is_here = lambda name: self._own_names[name] in self._router.here

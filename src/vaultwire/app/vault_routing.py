@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import starmap
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from vaultwire.transports.joined_streams import Part
 
     VaultOf: TypeAlias = Callable[[str, dict[str, Any]], str | None]
+    OnlyReads: TypeAlias = Callable[[str, dict[str, Any]], bool]
 
 # For an answer that was made before a vault was closed to be on its way.
 _LAST_SECONDS = 1.0
@@ -60,18 +62,21 @@ class Router:
     def __init__(
         self,
         vault_of: VaultOf,
+        only_reads: OnlyReads,
         replica: _Replica,
         names: Mapping[str, str],
         address: str,
         *,
         passes_on_to_loopback: bool,
     ) -> None:
-        """``vault_of``: the vault of a method and its params (``Handlers.vault_of``). ``names``: its name for all servers.
+        """``vault_of``: the vault of a method and its params (``Handlers.vault_of``); ``only_reads``: whether these change
+        nothing. ``names``: the vault's name for all servers.
 
         ``address``: where the others reach this server. ``passes_on_to_loopback``: also to servers that only this computer can
         reach. Such a server may ask for no key, because it believes that nobody else comes.
         """
         self._vault_of = vault_of
+        self._only_reads = only_reads
         self._replica = replica
         self._names = names
         self._address = address
@@ -119,8 +124,8 @@ class Router:
         except MessageError:
             message = None  # the door says what is wrong with it
         arguments = message.get("arguments") if isinstance(message, dict) else None
-        params = {"name": unquote(match[1].decode("latin-1")), "arguments": arguments}
-        await self._answer_for(self._vault_of("tools/call", params), app, scope, _again(body, receive), send)
+        call = {"method": "tools/call", "params": {"name": unquote(match[1].decode("latin-1")), "arguments": arguments}}
+        await self._answer_for({"id": 0, **call}, app, scope, _again(body, receive), send)
 
     async def _answer_mcp(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope["headers"])
@@ -142,23 +147,14 @@ class Router:
         if scope["method"] == "GET" or _method_of(message) == _LISTEN:
             await self._answer_with_all(app, scope, body, receive, send)
         else:
-            await self._answer_for(self._vault_in(message), app, scope, receive, send)
+            await self._answer_for(message, app, scope, receive, send)
         if is_for_all and scope["method"] == "DELETE":  # now: before, the others would have made this server forget it
             self._tell_others(scope, body)
 
-    def _vault_in(self, message: Any) -> str | None:
-        """Return the vault that a message is about; of a batch, that of its first request about one."""
-        for each in message if isinstance(message, list) else [message]:
-            method = each.get("method") if isinstance(each, dict) else None
-            params = each.get("params") if isinstance(each, dict) else None
-            if isinstance(method, str) and "id" in each:
-                vault = self._vault_of(method, params if isinstance(params, dict) else {})
-                if vault is not None:
-                    return vault
-        return None
-
-    async def _answer_for(self, vault: str | None, app: App, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request about a vault, or pass it on to its owner."""
+    async def _answer_for(self, message: Any, app: App, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a message about a vault, or pass it on to its owner; a batch to that of its first request about one."""
+        requests = [*_requests_in(message)]
+        vault = next((name for name in starmap(self._vault_of, requests) if name is not None), None)
         if vault is None:
             await app(scope, receive, send)
             return
@@ -173,7 +169,12 @@ class Router:
         elif not self._may_pass_on_to(standing.address):
             await refuse(send, "The server that owns this vault can be reached from its own computer only (--host).")
         else:
-            await pass_on(standing.address, scope, receive, send)
+
+            def is_current() -> bool:  # while nobody owns the vault, the same server may still take it again
+                return self._replica.standing(name).address in ("", standing.address)
+
+            only_reads = all(starmap(self._only_reads, requests))
+            await pass_on(standing.address, scope, receive, send, is_current, only_reads=only_reads)
 
     def _may_pass_on_to(self, address: str) -> bool:
         return self._passes_on_to_loopback or not _is_loopback(address)
@@ -196,13 +197,17 @@ class Router:
             await app(scope, receive, send)
             return
         last = Headers(scope["headers"]).get(LAST_EVENT)
-        addresses = filter(self._may_pass_on_to, others)
         parts: list[Part] = [partial(app, scope, receive)]
-        parts += [partial(pass_on, address, scope, _again(body)) for address in addresses]
+        addresses = filter(self._may_pass_on_to, others)
+        parts += [partial(self._pass_on_to_member, address, scope, _again(body)) for address in addresses]
         if last is not None:
             await send_first(parts, send)
         else:
             await send_joined(parts, send, lambda: self._replica.others == others)
+
+    async def _pass_on_to_member(self, address: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on to another server, as long as it is there."""
+        await pass_on(address, scope, receive, send, lambda: address in self._replica.others)
 
 
 async def _copy(address: str, scope: Scope, body: bytes) -> None:
@@ -245,6 +250,15 @@ def _is_for_all(http_method: str, message: Any) -> bool:
         for each in messages
         if _method_of(each) != _INITIALIZED  # a server that goes on with a session knows that
     )
+
+
+def _requests_in(message: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the method and the params of each request in a message, which may be a batch."""
+    for each in message if isinstance(message, list) else [message]:
+        method = _method_of(each)
+        if isinstance(method, str) and "id" in each:
+            params = each.get("params")
+            yield method, params if isinstance(params, dict) else {}
 
 
 def _method_of(message: Any) -> Any:

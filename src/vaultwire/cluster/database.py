@@ -76,6 +76,52 @@ def _make_records() -> str:
     return ";\n".join(statements)
 
 
+# Of people: collation "C" orders and lowers names as SQLite does. Times are in whole seconds.
+_SIGN_IN = {
+    "settings": "name text PRIMARY KEY, value bytea NOT NULL",
+    "people": 'name text COLLATE "C" NOT NULL, password text NOT NULL, created bigint NOT NULL',
+    "browsers": "hash bytea PRIMARY KEY, {person}, expires bigint NOT NULL",
+    "note_sessions": "hash bytea PRIMARY KEY, {person}, expires bigint NOT NULL",
+    "passkeys": "id bytea PRIMARY KEY, {person}, data bytea NOT NULL, count bigint NOT NULL, created bigint NOT NULL, {rowid}",
+    "enrolments": "hash bytea PRIMARY KEY, {person}, expires bigint NOT NULL",
+    "grants": (
+        "id text PRIMARY KEY, {person}, client text NOT NULL, client_id text NOT NULL, client_name text NOT NULL, "
+        "writes bigint NOT NULL, created bigint NOT NULL, expires bigint NOT NULL, used bigint NOT NULL, "
+        "folders text NOT NULL DEFAULT '[]', {rowid}"
+    ),
+    "tokens": (
+        "hash bytea PRIMARY KEY, kind text NOT NULL, grant_id text NOT NULL, expires bigint NOT NULL, used bigint NOT NULL, "
+        "parent bytea, challenge text, redirect_uri text"
+    ),
+    "spent": "hash bytea PRIMARY KEY, expires bigint NOT NULL",
+    "attempts": "who bytea NOT NULL, began bigint NOT NULL",
+}
+
+
+def _make_sign_in() -> str:
+    parts = {
+        "person": 'person text COLLATE "C" NOT NULL',
+        "rowid": "rowid bigint GENERATED ALWAYS AS IDENTITY",
+    }
+    statements = [f"CREATE TABLE vaultwire.{name} ({columns.format(**parts)})" for name, columns in _SIGN_IN.items()]
+    statements += ["CREATE UNIQUE INDEX people_by_name ON vaultwire.people (lower(name))"]
+    statements += [
+        f"CREATE INDEX {name}_by_person ON vaultwire.{name} (lower(person))"
+        for name, columns in _SIGN_IN.items()
+        if "{person}" in columns
+    ]
+    statements += [
+        f"CREATE INDEX {table}_by_{name} ON vaultwire.{table} ({column})"
+        for table, name, column in (
+            ("tokens", "grant", "grant_id"),
+            ("tokens", "parent", "parent"),
+            ("tokens", "end", "expires"),
+            ("attempts", "who", "who"),
+        )
+    ]
+    return ";\n".join(statements)
+
+
 _MIGRATIONS = (
     (
         f"""
@@ -126,6 +172,7 @@ CREATE INDEX sessions_by_use ON vaultwire.sessions (used);
         1,
     ),
     ("CREATE TABLE vaultwire.keys (name text PRIMARY KEY, created text NOT NULL, fingerprint text NOT NULL)", 1),
+    (_make_sign_in(), 1),
 )
 NEWEST = len(_MIGRATIONS)
 """The number of the schema that this version of the program makes."""
@@ -257,7 +304,7 @@ class Database:
                     f"{self.place} has schema {applied}, this version of vaultwire needs {NEWEST}: "
                     "vaultwire database upgrade URL adds what is missing, also while servers run"
                 )
-            tables = ["vaults", "members", "sessions", "keys", *_RECORDS]
+            tables = ["vaults", "members", "sessions", "keys", *_RECORDS, *_SIGN_IN]
             rights = " AND ".join(
                 f"has_table_privilege('vaultwire.{table}', '{right}')"
                 for table in tables

@@ -42,7 +42,7 @@ class PostgresRecords:
             "idle_in_transaction_session_timeout": int(lease.seconds * 500),
         }
         self._lock = threading.Lock()
-        self._writing: tuple[int, _Statements] | None = None  # the thread inside ``writing``, and its transaction
+        self._writing: tuple[int, Statements] | None = None  # the thread inside ``writing``, and its transaction
 
     @property
     def place(self) -> str:
@@ -128,16 +128,16 @@ class PostgresRecords:
         return rows[0][0]
 
     @contextmanager
-    def _statements(self, *, sync: bool) -> Iterator[_Statements]:
+    def _statements(self, *, sync: bool) -> Iterator[Statements]:
         settings = self._settings if sync else {**self._settings, "synchronous_commit": "off"}
         try:
             with self._database.transaction(**settings) as connection:
-                yield _Statements(connection)
+                yield Statements(connection)
         except psycopg.Error as error:  # not of the connection, which ``transaction`` tells
             raise DamagedStoreError(errno.EIO, f"{self.place}: {error}") from error
 
 
-class _Statements:
+class Statements:
     """A transaction that takes the SQL of the store: ``?`` for values, whole numbers for sums (``Transaction``)."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
@@ -145,9 +145,11 @@ class _Statements:
         self._connection = connection
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> _Rows:
+        """See ``Transaction``."""
         return _Rows(self._connection.execute(_in_their_words(sql), [*map(_to_database, values)]))
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> object:
+        """See ``Transaction``."""
         # Not psycopg's own, which waits for the answers only at the end: if this process is stopped before that, the database
         # does not take the transaction for idle, and waits as long.
         for row in rows:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from vaultwire import __version__
-from vaultwire.review.glance.rendering import mark_changes, to_tree
+from vaultwire.review.rendering import mark_changes, to_tree
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
@@ -31,8 +31,8 @@ from vaultwire.vault.vault import Vault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.review.glance.base_views import Asked
-    from vaultwire.review.glance.glance import Glance, Records
+    from vaultwire.review.base_views import Asked
+    from vaultwire.review.glance import Glance, Records
     from vaultwire.review.reviewer import Reviewer
 
 # The vaults that the desk shows, by name: each is opened when it is first asked for, as the person uses it.
@@ -100,7 +100,7 @@ class DeskVaults:
         """Return what reads a vault, opened once: two engines would not see each other's edits."""
         with self._opening:
             if name not in self._opened:
-                from vaultwire.review.glance.glance import Glance  # noqa: PLC0415 - with the first page, not every server
+                from vaultwire.review.glance import Glance  # noqa: PLC0415 - with the first page, not every server
                 from vaultwire.review.reviewer import Reviewer  # noqa: PLC0415
 
                 caller = Caller(PERSON)
@@ -257,7 +257,7 @@ class DeskApi:
         return {"tree": trees[_SIDES.index(_side(query))]}
 
     def _base(self, query: Mapping[str, str]) -> dict[str, Any]:
-        from vaultwire.review.glance.base_views import Wanted  # noqa: PLC0415 - as _asked
+        from vaultwire.review.base_views import Wanted  # noqa: PLC0415 - as _asked
 
         wanted = Wanted(
             _number(query, "offset", 0), _number(query, "limit", 100), query.get("sort", ""), query.get("filter", "")
@@ -367,7 +367,7 @@ def _file_of(given: Mapping[str, str]) -> tuple[str, int]:
 
 
 def _asked(query: Mapping[str, str]) -> Asked:
-    from vaultwire.review.glance.base_views import Asked  # noqa: PLC0415 - loaded with the first base
+    from vaultwire.review.base_views import Asked  # noqa: PLC0415 - loaded with the first base
 
     return Asked(query.get("path", ""), _number(query, "block", 0), query.get("view", ""), query.get("this", ""))
 

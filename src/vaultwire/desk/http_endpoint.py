@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
-from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access, Attempts
+from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access
 from vaultwire.desk.api import DeskApi, DeskRefusal, DeskVaults, Picture, refusal_of
 from vaultwire.desk.running import CODE_HEADER
 from vaultwire.transports import await_leaving, read_body, send_whole, set_cookie
@@ -329,7 +329,6 @@ class DeskEndpoint:
         self.answer_command: Callable[[bytes], object] | None = None
         """Answers a command of this computer's command line, None if it is not for this server; None: there are none."""
         self._assets: tuple[Asset, dict[str, Asset]] | None = None
-        self._attempts = Attempts()
         self._slots = asyncio.Semaphore(_MAX_CALLS)
         self._deciding = {name: asyncio.Lock() for name in vaults.all_names}
         self._events = Events(self._look, self._counts)
@@ -428,8 +427,6 @@ class DeskEndpoint:
         key = parse_qs(body.decode("latin-1")).get("key", [""])[0].strip()
         cookie = await asyncio.to_thread(self.access.enter_by_key, key)
         if cookie is None:
-            if self._attempts.failed((scope.get("client") or ("",))[0]):
-                raise DeskRefusal(429, "TOO_MANY_ATTEMPTS", "Too many wrong keys were given. Try again in a minute")
             raise DeskRefusal(
                 403, "WRONG_KEY", "This is no key of the desk. Make one with: vaultwire keys issue NAME --desk"
             )

@@ -14,7 +14,7 @@ import re
 import secrets
 import sys
 import time
-from base64 import b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -71,8 +71,7 @@ _MAX_STATE = 4096
 _MAX_FOLDERS, _FOLDERS_SECONDS = 400, 5.0
 _COOKIE = "vaultwire_browser"
 # From signing in to the answer.
-_TICKET_SECONDS = 600.0
-_MAX_TICKETS = 1000
+_TICKET_SECONDS = 600
 _FOR_PAGES = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
@@ -164,7 +163,7 @@ class SignIn:
             }
         ).encode()
         self._card = _to_json(_card_of(url))
-        self._tickets: dict[bytes, tuple[str, bytes, float]] = {}
+        self._ticket_key = hmac.digest(store.key(), b"tickets", "sha256")
         self._passkeys = Passkeys(store, url) if can_have_passkeys(url) else None
         self._passwords = Passwords(store, tell)
         self._is_closed = False
@@ -207,7 +206,7 @@ class SignIn:
 
     async def owner(self, token: str) -> str:
         """Return the principal of an access token or connector. Raises TokenRefused."""
-        owned = self._store.owner(token, (ACCESS, CONNECTOR) if self._offered.has_connectors else (ACCESS,))
+        owned = await self._owned(token, (ACCESS, CONNECTOR) if self._offered.has_connectors else (ACCESS,))
         if owned is None:
             raise TokenRefused("this is neither a key of this server nor an access token that is valid")
         grant, is_news = owned
@@ -219,18 +218,21 @@ class SignIn:
             await asyncio.to_thread(self._store.note_use, token)
         return grant.principal
 
+    async def _owned(self, secret: str, kinds: tuple[str, ...]) -> tuple[Grant, bool] | None:
+        return self._store.known(secret, kinds) or await asyncio.to_thread(self._store.owner, secret, kinds)
+
     def folders_of(self, principal: str) -> Folders:
         """Return the folders that the owner of a token may see, none for all. ``owner`` has returned it before."""
         return self._narrowed.get(principal, ())
 
-    def unwrap(self, scope: Scope) -> Scope:
+    async def unwrap(self, scope: Scope) -> Scope:
         """Return a request to a connector address as one to ``/mcp`` with a token: nothing behind this sees the secret."""
         address = _CONNECTOR.search(scope["path"])
         if address is None:
             return scope
         secret = address[1]
         is_mcp = self._offered.has_connectors and (address[2] or "").rstrip("/") == "/mcp"
-        if not is_mcp or self._store.owner(secret, (CONNECTOR,)) is None:
+        if not is_mcp or await self._owned(secret, (CONNECTOR,)) is None:
             return {**scope, "path": "/c", "raw_path": b"/c"}
         headers = [(name, value) for name, value in scope["headers"] if name not in (b"authorization", b"x-api-key")]
         headers.append((b"authorization", f"Bearer {secret}".encode()))
@@ -360,7 +362,8 @@ class SignIn:
             )
         self._tell(f"{pair.grant.name}: was given an access token")
         if fields["grant_type"] == "authorization_code":
-            asyncio.get_running_loop().call_later(UNUSED_SECONDS, self._look_whether_used, pair.access)
+            loop = asyncio.get_running_loop()
+            loop.call_later(UNUSED_SECONDS, loop.run_in_executor, None, self._look_whether_used, pair.access)
         return 200, {
             "access_token": pair.access,
             "token_type": "Bearer",
@@ -478,7 +481,7 @@ class SignIn:
                 cookie = set_cookie(_COOKIE, browser, "/authorize", BROWSER_SECONDS, secure=secure)
                 await send_whole(send, 200, [*head, cookie], page)
             case "allow":
-                person = self._take_ticket(fields.get("ticket", ""), request)
+                person = await self._take_ticket(fields.get("ticket", ""), request)
                 code = await self._allow(request, asked, fields, folders, person) if person else None
                 if code is None:
                     problem = "This page was open for too long, or its answer was sent before. Sign in again."
@@ -592,21 +595,26 @@ class SignIn:
     # ------------------------------------------------------------------ between two pages
 
     def _new_ticket(self, person: str, request: _Request) -> str:
-        """Return a secret that shows on the next page who signed in, for this request only."""
-        now = time.monotonic()
-        self._tickets = {name: kept for name, kept in self._tickets.items() if kept[2] > now}
-        while len(self._tickets) >= _MAX_TICKETS:
-            del self._tickets[next(iter(self._tickets))]
-        ticket = secrets.token_urlsafe(32)
-        self._tickets[hashlib.sha256(ticket.encode()).digest()] = (person, request.digest, now + _TICKET_SECONDS)
-        return ticket
+        """Return what shows on the next page who signed in, for this request only. It is signed, so any server takes it."""
+        facts = json.dumps([person, int(time.time() + _TICKET_SECONDS), secrets.token_hex(16)])
+        return f"{urlsafe_b64encode(facts.encode()).decode()}.{self._signature(facts, request)}"
 
-    def _take_ticket(self, ticket: str, request: _Request) -> str:
+    def _signature(self, facts: str, request: _Request) -> str:
+        return hmac.digest(self._ticket_key, request.digest + facts.encode(), "sha256").hex()
+
+    async def _take_ticket(self, ticket: str, request: _Request) -> str:
         """Return who signed in, once; empty for nobody."""
-        kept = self._tickets.pop(hashlib.sha256(ticket.encode("utf-8", "replace")).digest(), None)
-        if kept is None or kept[1] != request.digest or kept[2] <= time.monotonic():
+        text, _, signature = ticket.partition(".")
+        try:
+            facts = urlsafe_b64decode(text.encode("ascii")).decode()
+        except ValueError:  # UnicodeError, too
             return ""
-        return kept[0]
+        if not hmac.compare_digest(self._signature(facts, request).encode(), signature.encode("utf-8", "replace")):
+            return ""
+        person, end, _ = json.loads(facts)
+        if end <= time.time() or not await asyncio.to_thread(self._store.spend, f"ticket {ticket}", _TICKET_SECONDS):
+            return ""
+        return str(person)
 
 
 def _card_of(url: str) -> dict[str, Any]:

@@ -9,10 +9,8 @@ import ipaddress
 import json
 import re
 import secrets
-import threading
 import time
 import unicodedata
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -77,37 +75,9 @@ def _normal(password: str) -> str:
     return unicodedata.normalize("NFC", password)
 
 
-# A password can be guessed, unlike a key. So only so many wrong ones may be given for a name from unknown browsers together.
-# A browser in which that person has signed in before counts by itself: a stranger who tries locks out no such browser.
-_MOST, _SECONDS = 10, 900.0
-# Names and browsers that are remembered; the one that failed longest ago goes.
-_MAX_REMEMBERED = 10_000
-
-
-class Attempts:
-    """The latest failed attempts, by name or browser. On one thread."""
-
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
-        self._failed: dict[str, deque[float]] = {}
-
-    def are_too_many(self, who: str) -> bool:
-        """Tell whether no further attempt may be made for now."""
-        failed = self._failed.get(who)
-        return failed is not None and len(failed) == _MOST and self._now() - failed[0] < _SECONDS
-
-    def begin(self, who: str) -> None:
-        """Note an attempt before it is checked, so that many at once are no way around the limit."""
-        failed = self._failed.pop(who, None) or deque(maxlen=_MOST)
-        self._failed[who] = failed
-        failed.append(self._now())
-        while len(self._failed) > _MAX_REMEMBERED:
-            del self._failed[next(iter(self._failed))]
-
-    def succeeded(self, who: str) -> None:
-        """Forget the attempts: the person is there."""
-        self._failed.pop(who, None)
-
+# A password can be guessed, unlike a key. So only so many wrong ones may be given for a name from unknown browsers together
+# (``Store.begin_attempt``). A browser in which that person has signed in before counts by itself: a stranger who tries locks
+# out no such browser.
 
 # Each takes 64 MiB and a core for a moment.
 _MAX_HASHES = 2
@@ -121,7 +91,6 @@ class Passwords:
         """``tell`` writes the log."""
         self._store = store
         self._tell = tell
-        self._attempts = Attempts()
         self._hashing = asyncio.Semaphore(_MAX_HASHES)
         self._waiting = 0
 
@@ -133,18 +102,17 @@ class Passwords:
         who = f"name {name.casefold()}"
         if await asyncio.to_thread(self._store.is_browser_of, browser, name):
             who = f"browser {hashlib.sha256(browser.encode()).hexdigest()}"
-        if self._attempts.are_too_many(who):
-            self._tell("too many wrong passwords were given for a name on the sign-in page")
-            problem = (
-                "Too many wrong passwords were given for this name. "
-                "Wait 15 minutes, or use a browser in which you have signed in before."
-            )
-            return "", problem, 429
         if self._waiting >= _MAX_WAITING:
             return "", "Many are signing in at this moment. Try again.", 503
-        self._attempts.begin(who)
         self._waiting += 1
         try:
+            if not await asyncio.to_thread(self._store.begin_attempt, who):
+                self._tell("too many wrong passwords were given for a name on the sign-in page")
+                problem = (
+                    "Too many wrong passwords were given for this name. "
+                    "Wait 15 minutes, or use a browser in which you have signed in before."
+                )
+                return "", problem, 429
             async with self._hashing:
                 person = await asyncio.to_thread(verify, self._store, name, password)
         finally:
@@ -152,7 +120,7 @@ class Passwords:
         if person is None:
             self._tell("a wrong name or password was given on the sign-in page")
             return "", "Name or password is wrong.", 403
-        self._attempts.succeeded(who)
+        await asyncio.to_thread(self._store.forget_attempts, who)
         return person.name, "", 200
 
 
@@ -164,8 +132,6 @@ class Passwords:
 # From opening a page to the answer.
 _CHALLENGE_SECONDS = 600
 _NONCE, _TIME = 16, 8
-# Answered rightly within that time, by everybody.
-_MAX_USED = 10_000
 
 
 class PasskeyRefused(Exception):  # noqa: N818 - what was asked for was refused; nothing failed
@@ -193,9 +159,6 @@ class Passkeys:
         self._server = Fido2Server(
             PublicKeyCredentialRpEntity(id=host, name=f"Notes at {host}"), verify_origin=lambda origin: origin == url
         )
-        self._lock = threading.Lock()
-        self._used: dict[bytes, float] = {}
-        self._attempts = Attempts()
 
     def request(self, about: bytes) -> dict[str, Any]:
         """Return what a browser is asked for to sign in; ``about`` is the request for which the person does so."""
@@ -211,22 +174,20 @@ class Passkeys:
         passkey = self._store.passkey(id_)
         if passkey is None:
             raise PasskeyRefused("This server does not know this passkey.")
-        who = id_.hex()
-        with self._lock:
-            if self._attempts.are_too_many(who):
-                raise PasskeyRefused("Too many wrong answers came for this passkey. Wait 15 minutes.")
-            self._attempts.begin(who)
+        who = f"passkey {id_.hex()}"
+        if not self._store.begin_attempt(who):
+            raise PasskeyRefused("Too many wrong answers came for this passkey. Wait 15 minutes.")
         challenge = self._check_challenge(response, b"sign in", about)
         try:
             signed = AuthenticationResponse.from_dict(response)
             self._server.authenticate_complete(_state(challenge), [AttestedCredentialData(passkey.data)], response)
         except Exception:  # noqa: BLE001 - the library says what is wrong with a stranger's bytes in many ways
             raise PasskeyRefused("The answer of the passkey is wrong.") from None
-        self._spend(challenge)
+        if not self._store.spend(f"challenge {challenge.hex()}", _CHALLENGE_SECONDS):
+            raise PasskeyRefused("This answer was sent before. Try again.")
         if not self._store.use_passkey(id_, signed.response.authenticator_data.counter):
             raise PasskeyRefused("This passkey was copied, as its counter shows. Sign in with the password.")
-        with self._lock:
-            self._attempts.succeeded(who)
+        self._store.forget_attempts(who)
         return passkey.person
 
     def creation(self, code: str) -> dict[str, Any]:
@@ -275,18 +236,9 @@ class Passkeys:
         challenge = _decoded(signed.get("challenge"))
         head, signature = challenge[: _NONCE + _TIME], challenge[_NONCE + _TIME :]
         is_ours = hmac.compare_digest(signature, self._signature(head, purpose, about))
-        if not is_ours or int.from_bytes(head[_NONCE:], "big") <= self._now() or challenge in self._used:
+        if not is_ours or int.from_bytes(head[_NONCE:], "big") <= self._now():
             raise PasskeyRefused("This page was open for too long, or its answer was sent before. Try again.")
         return challenge
-
-    def _spend(self, challenge: bytes) -> None:
-        """Note that a challenge was answered. Raises PasskeyRefused if it was before."""
-        now = self._now()
-        with self._lock:
-            self._used = {each: end for each, end in self._used.items() if end > now}
-            if challenge in self._used or len(self._used) >= _MAX_USED:
-                raise PasskeyRefused("This answer was sent before. Try again.")
-            self._used[challenge] = now + _CHALLENGE_SECONDS
 
 
 def _code_is_over() -> PasskeyRefused:

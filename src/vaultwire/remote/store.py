@@ -1,7 +1,8 @@
-"""What lasts of sign-in: people, grants, and the hashes of codes and tokens, in one small SQLite file of the state folder.
+"""What sign-in keeps: people, grants, the hashes of codes and tokens, what was answered once, wrong passwords.
 
-SQLite, because servers and commands write at the same time, and because a code, a rotation and a revocation must each happen
-once or not at all: one transaction says that in a line. A secret is never stored, only its SHA-256: secrets have 256 random
+It is in one small SQLite file of the state folder, or, for several servers, in their PostgreSQL (``cluster.sign_in``); both
+understand the same SQL. Servers and commands write at the same time, and a code, a rotation and a revocation must each happen
+once or not at all: one transaction at a time writes. A secret is never stored, only its SHA-256: secrets have 256 random
 bits, so nobody can find one by trying. A secret is looked up by its hash, so the time of an answer tells nothing of it.
 """
 
@@ -9,17 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import secrets
-import sqlite3
-import threading
+import string
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from vaultwire.remote.rows import SignInRows, SqliteRows
 from vaultwire.trust.policy import READS_ONLY
-from vaultwire.vault.disk.file_operations import keep_private, make_private
+from vaultwire.vault.changes.record_store import RecordsAwayError, Transaction
 
 ACCESS, CONNECTOR = "access", "connector"
 """Kinds of secrets that open the other doors."""
@@ -40,30 +39,10 @@ _ENROLMENT_SECONDS = 3600
 _USED_SECONDS = 3600
 # Until a person ends it.
 FOREVER = 1 << 40
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS people (name TEXT PRIMARY KEY COLLATE NOCASE, password TEXT NOT NULL, created INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS browsers (hash BLOB PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, expires INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS sessions (hash BLOB PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, expires INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS passkeys (
-    id BLOB PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, data BLOB NOT NULL, count INTEGER NOT NULL,
-    created INTEGER NOT NULL
-);
-CREATE TABLE IF NOT EXISTS enrolments (hash BLOB PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, expires INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS grants (
-    id TEXT PRIMARY KEY, person TEXT NOT NULL COLLATE NOCASE, client TEXT NOT NULL, client_id TEXT NOT NULL,
-    client_name TEXT NOT NULL, writes INTEGER NOT NULL, created INTEGER NOT NULL, expires INTEGER NOT NULL,
-    used INTEGER NOT NULL, folders TEXT NOT NULL DEFAULT '[]'
-);
-CREATE TABLE IF NOT EXISTS tokens (
-    hash BLOB PRIMARY KEY, kind TEXT NOT NULL, grant_id TEXT NOT NULL, expires INTEGER NOT NULL, used INTEGER NOT NULL,
-    parent BLOB, challenge TEXT, redirect_uri TEXT
-);
-CREATE INDEX IF NOT EXISTS tokens_by_grant ON tokens (grant_id);
-CREATE INDEX IF NOT EXISTS tokens_by_parent ON tokens (parent);
-"""
-
+# A password can be guessed, unlike a key: so many wrong answers may be given in so long.
+_MOST_ATTEMPTS, _ATTEMPT_SECONDS = 10, 900
+# Tokens that one of several servers knows; the one that it has known for the longest time goes. Hashes in one question.
+_MOST_KNOWN, _IN_ONE_QUESTION = 10_000, 500
 
 Folders: TypeAlias = tuple[tuple[str, str], ...]
 """Folders, each as the name of its vault and its path there."""
@@ -146,85 +125,81 @@ class Replayed(Exception):  # noqa: N818 - what happened, for the log
         self.grant = grant
 
 
+class _Known(NamedTuple):
+    """A token with its grant."""
+
+    grant: Grant
+    kind: str
+    used: int
+    expires: int
+
+
+_PEOPLE = "SELECT name, password, created FROM people"
 _GRANT = "g.id, g.person, g.client, g.client_id, g.client_name, g.writes, g.created, g.expires, g.used, g.folders"
 _GRANT_COLUMNS = len(Grant._fields)
 
 
 class Store:
-    """The file. Safe to use from several threads and processes; all but ``owner`` may wait for the disk."""
+    """People, grants and tokens. Safe to use from several threads and processes; all but ``known`` may wait.
 
-    def __init__(self, folder: str, now: Callable[[], float] = time.time) -> None:
-        """Open it; make it if it is not there. Raises OSError and sqlite3.Error."""
-        make_private(folder)
-        keep_private(folder)
-        path = os.path.join(folder, "sign-in.sqlite3")
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite would let others read it
+    All methods raise what those of ``SignInRows`` raise.
+    """
+
+    def __init__(self, rows: SignInRows | str, now: Callable[[], float] = time.time) -> None:
+        """``rows`` may be the folder of a file. Raises OSError and sqlite3.Error."""
+        self._rows = SqliteRows(rows) if isinstance(rows, str) else rows
         self._now = now
-        self._lock = threading.Lock()
-        self._writer = _connect(path)
-        self._writer.executescript(_TABLES)
-        if "folders" not in [
-            column[1] for column in self._writer.execute("PRAGMA table_info (grants)")
-        ]:  # an older file
-            self._writer.execute("ALTER TABLE grants ADD COLUMN folders TEXT NOT NULL DEFAULT '[]'")
-        self._reader = _connect(path)  # one of its own, so that it never waits for another's write
+        self._writing, self._reading = self._rows.writing, self._rows.reading
+
+    @property
+    def place(self) -> str:
+        """Where they are kept, in words for a person."""
+        return self._rows.place
 
     def close(self) -> None:
         """Close it."""
-        with self._lock:
-            self._reader.close()
-            self._writer.close()
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Begin a transaction that holds as a whole or not at all."""
-        with self._lock:
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._writer
-            except BaseException:
-                self._writer.execute("ROLLBACK")
-                raise
-            self._writer.execute("COMMIT")
+        self._rows.close()
 
     def key(self) -> bytes:
         """Return the key of this server, for what it signs to itself."""
         with self._writing() as database:
-            database.execute("INSERT OR IGNORE INTO settings VALUES ('key', ?)", (secrets.token_bytes(_SECRET_BYTES),))
+            new = "INSERT INTO settings (name, value) VALUES ('key', ?) ON CONFLICT DO NOTHING"
+            database.execute(new, (secrets.token_bytes(_SECRET_BYTES),))
             key: bytes = database.execute("SELECT value FROM settings WHERE name = 'key'").fetchone()[0]
             return key
 
     def set_url(self, url: str) -> None:
         """Note under which URL this server is known."""
+        sql = "INSERT INTO settings (name, value) VALUES ('url', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
         with self._writing() as database:
-            database.execute("INSERT OR REPLACE INTO settings VALUES ('url', ?)", (url,))
+            database.execute(sql, (url.encode(),))
 
     def url(self) -> str | None:
         """Return that URL, None before there was one."""
-        with self._writing() as database:
+        with self._reading() as database:
             row = database.execute("SELECT value FROM settings WHERE name = 'url'").fetchone()
-            return None if row is None else str(row[0])
+        if row is None:
+            return None
+        return row[0] if isinstance(row[0], str) else bytes(row[0]).decode()  # a text in a file of an earlier version
 
     # ------------------------------------------------------------------ people
 
     def people(self) -> list[Person]:
         """Return who may sign in, by name."""
-        with self._writing() as database:
-            return [Person(*row) for row in database.execute("SELECT * FROM people ORDER BY name")]
+        with self._reading() as database:
+            return [Person(*row) for row in database.execute(f"{_PEOPLE} ORDER BY lower(name)").fetchall()]
 
     def person(self, name: str) -> Person | None:
         """Return a person by the name in any case, None for nobody."""
-        with self._writing() as database:
-            row = database.execute("SELECT * FROM people WHERE name = ?", (name,)).fetchone()
+        with self._reading() as database:
+            row = database.execute(f"{_PEOPLE} WHERE lower(name) = ?", (_lower(name),)).fetchone()
             return None if row is None else Person(*row)
 
     def add_person(self, name: str, password: str) -> bool:
         """Add a person; ``password`` is a hash. Return False if there is one of this name."""
         with self._writing() as database:
-            added = database.execute(
-                "INSERT OR IGNORE INTO people VALUES (?, ?, ?)", (name, password, int(self._now()))
-            )
-            return added.rowcount > 0
+            sql = "INSERT INTO people (name, password, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+            return database.execute(sql, (name, password, int(self._now()))).rowcount > 0
 
     def set_password(self, name: str, password: str) -> bool:
         """Give a person another password; ``password`` is a hash. Return False if there is nobody of this name.
@@ -232,62 +207,86 @@ class Store:
         Somebody may have known the old one, so no browser counts as the person's any more.
         """
         with self._writing() as database:
-            database.execute("DELETE FROM sessions WHERE person = ?", (name,))
-            database.execute("DELETE FROM browsers WHERE person = ?", (name,))
-            return database.execute("UPDATE people SET password = ? WHERE name = ?", (password, name)).rowcount > 0
+            _forget(database, ("browsers", "note_sessions"), name)
+            sql = "UPDATE people SET password = ? WHERE lower(name) = ?"
+            return database.execute(sql, (password, _lower(name))).rowcount > 0
 
     def remove_person(self, name: str) -> bool:
         """Remove a person with all that they granted. Return False if there is nobody of this name."""
         with self._writing() as database:
-            for table in ("browsers", "sessions", "passkeys", "enrolments"):
-                database.execute(f"DELETE FROM {table} WHERE person = ?", (name,))  # noqa: S608 - our own words
-            database.execute("DELETE FROM grants WHERE person = ?", (name,))
-            self._prune(database)
-            return database.execute("DELETE FROM people WHERE name = ?", (name,)).rowcount > 0
+            _forget(database, ("browsers", "note_sessions", "passkeys", "enrolments"), name)
+            _end_grants(database, "lower(person) = ?", _lower(name))
+            return database.execute("DELETE FROM people WHERE lower(name) = ?", (_lower(name),)).rowcount > 0
 
     def new_browser(self, person: str) -> str:
         """Return a secret for a browser in which a person has signed in."""
         secret, now = _new_secret("vwb_"), int(self._now())
         with self._writing() as database:
-            database.execute("INSERT INTO browsers VALUES (?, ?, ?)", (_hash(secret), person, now + BROWSER_SECONDS))
             database.execute("DELETE FROM browsers WHERE expires <= ?", (now,))
-            latest = "SELECT hash FROM browsers WHERE person = ? ORDER BY expires DESC LIMIT ?"
-            database.execute(
-                f"DELETE FROM browsers WHERE person = ? AND hash NOT IN ({latest})",  # noqa: S608 - our own words
-                (person, person, _MOST_BROWSERS),
-            )
+            row = (_hash(secret), person, now + BROWSER_SECONDS)
+            database.execute("INSERT INTO browsers (hash, person, expires) VALUES (?, ?, ?)", row)
+            _keep_latest(database, "browsers", "hash", "expires DESC", person, _MOST_BROWSERS)
         return secret
 
     def new_session(self, person: str) -> str:
         """Return a secret for a browser in which a person reads notes."""
         secret, now = _new_secret("vws_"), int(self._now())
         with self._writing() as database:
-            database.execute("DELETE FROM sessions WHERE expires <= ?", (now,))
-            database.execute("INSERT INTO sessions VALUES (?, ?, ?)", (_hash(secret), person, now + SESSION_SECONDS))
+            database.execute("DELETE FROM note_sessions WHERE expires <= ?", (now,))
+            row = (_hash(secret), person, now + SESSION_SECONDS)
+            database.execute("INSERT INTO note_sessions (hash, person, expires) VALUES (?, ?, ?)", row)
         return secret
 
     def person_of_session(self, secret: str) -> str | None:
         """Return who reads notes in the browser that has this secret, None for nobody."""
-        with self._writing() as database:
-            query = (
-                "SELECT p.name FROM sessions s JOIN people p ON p.name = s.person WHERE s.hash = ? AND s.expires > ?"
-            )
-            row = database.execute(query, (_hash(secret), self._now())).fetchone()
-            return None if row is None else str(row[0])
+        with self._reading() as database:
+            return self._person_of(database, "note_sessions", secret)
+
+    def _person_of(self, database: Transaction, table: str, secret: str) -> str | None:
+        """Return the person of a secret that is not over, by the name that the person has."""
+        sql = f"SELECT p.name FROM {table} t JOIN people p ON lower(p.name) = lower(t.person)"  # noqa: S608 - our own words
+        row = database.execute(f"{sql} WHERE t.hash = ? AND t.expires > ?", (_hash(secret), self._now())).fetchone()
+        return None if row is None else str(row[0])
 
     def end_session(self, secret: str) -> None:
         """End what a browser may read."""
         with self._writing() as database:
-            database.execute("DELETE FROM sessions WHERE hash = ?", (_hash(secret),))
+            database.execute("DELETE FROM note_sessions WHERE hash = ?", (_hash(secret),))
 
     def is_browser_of(self, secret: str, person: str) -> bool:
         """Tell whether a person has signed in before in the browser that has this secret."""
+        sql = "SELECT 1 FROM browsers WHERE hash = ? AND lower(person) = ? AND expires > ?"
+        with self._reading() as database:
+            return database.execute(sql, (_hash(secret), _lower(person), self._now())).fetchone() is not None
+
+    # ------------------------------------------------------------------ wrong answers, and answers that count once
+
+    def begin_attempt(self, who: str) -> bool:
+        """Note that somebody tries; return False if too many did so for this name, browser or passkey in the last minutes.
+
+        It is noted before the answer is checked, so that many at once are no way around the limit.
+        """
+        now = int(self._now())
         with self._writing() as database:
-            found = database.execute(
-                "SELECT 1 FROM browsers WHERE hash = ? AND person = ? AND expires > ?",
-                (_hash(secret), person, self._now()),
-            )
-            return found.fetchone() is not None
+            database.execute("DELETE FROM attempts WHERE began <= ?", (now - _ATTEMPT_SECONDS,))
+            row = database.execute("SELECT count(*) FROM attempts WHERE who = ?", (_hash(who),)).fetchone()
+            if row[0] >= _MOST_ATTEMPTS:
+                return False
+            database.execute("INSERT INTO attempts (who, began) VALUES (?, ?)", (_hash(who), now))
+            return True
+
+    def forget_attempts(self, who: str) -> None:
+        """Forget the attempts: the person is there."""
+        with self._writing() as database:
+            database.execute("DELETE FROM attempts WHERE who = ?", (_hash(who),))
+
+    def spend(self, answer: str, seconds: float) -> bool:
+        """Note that an answer came, which is over after so many seconds anyway. Return False if it came before."""
+        now = int(self._now())
+        with self._writing() as database:
+            database.execute("DELETE FROM spent WHERE expires <= ?", (now,))
+            sql = "INSERT INTO spent (hash, expires) VALUES (?, ?) ON CONFLICT DO NOTHING"
+            return database.execute(sql, (_hash(answer), now + int(seconds) + 1)).rowcount > 0
 
     # ------------------------------------------------------------------ passkeys
 
@@ -295,40 +294,32 @@ class Store:
         """Return a code with which a person of this store makes a passkey once, within an hour."""
         code, now = _new_secret("vwe_"), int(self._now())
         with self._writing() as database:
-            database.execute("DELETE FROM enrolments WHERE expires <= ? OR person = ?", (now, person))
-            database.execute("INSERT INTO enrolments VALUES (?, ?, ?)", (_hash(code), person, now + _ENROLMENT_SECONDS))
+            database.execute("DELETE FROM enrolments WHERE expires <= ? OR lower(person) = ?", (now, _lower(person)))
+            row = (_hash(code), person, now + _ENROLMENT_SECONDS)
+            database.execute("INSERT INTO enrolments (hash, person, expires) VALUES (?, ?, ?)", row)
         return code
 
     def enrolling(self, code: str) -> str | None:
         """Return the name of the person of a code that is not over, None for no such code."""
-        with self._writing() as database:
-            return self._enrolling(database, code)
-
-    def _enrolling(self, database: sqlite3.Connection, code: str) -> str | None:
-        row = database.execute(
-            "SELECT p.name FROM enrolments e JOIN people p ON p.name = e.person WHERE e.hash = ? AND e.expires > ?",
-            (_hash(code), self._now()),
-        ).fetchone()
-        return None if row is None else str(row[0])
+        with self._reading() as database:
+            return self._person_of(database, "enrolments", code)
 
     def add_passkey(self, code: str, id_: bytes, data: bytes, count: int) -> str | None:
         """Add a passkey for the person of a code, which is over then; return the person's name, None for no such code."""
         with self._writing() as database:
-            person = self._enrolling(database, code)
+            person = self._person_of(database, "enrolments", code)
             database.execute("DELETE FROM enrolments WHERE hash = ?", (_hash(code),))
             if person is not None:
                 row = (id_, person, data, count, int(self._now()))
-                database.execute("INSERT OR IGNORE INTO passkeys VALUES (?, ?, ?, ?, ?)", row)
-                latest = "SELECT id FROM passkeys WHERE person = ? ORDER BY created DESC, rowid DESC LIMIT ?"
-                database.execute(
-                    f"DELETE FROM passkeys WHERE person = ? AND id NOT IN ({latest})",  # noqa: S608 - our own words
-                    (person, person, _MOST_PASSKEYS),
-                )
+                columns = "id, person, data, count, created"
+                sql = f"INSERT INTO passkeys ({columns}) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608 - our own
+                database.execute(sql, row)
+                _keep_latest(database, "passkeys", "id", "created DESC, rowid DESC", person, _MOST_PASSKEYS)
             return person
 
     def passkey(self, id_: bytes) -> Passkey | None:
         """Return a passkey by its id, None for no such one."""
-        with self._writing() as database:
+        with self._reading() as database:
             row = database.execute("SELECT person, data FROM passkeys WHERE id = ?", (id_,)).fetchone()
             return None if row is None else Passkey(*row)
 
@@ -346,11 +337,10 @@ class Store:
 
     def count_passkeys(self, person: str | None = None) -> int:
         """Return how many passkeys a person has; of everybody for None."""
-        with self._writing() as database:
-            row = database.execute(
-                "SELECT count(*) FROM passkeys WHERE person = ? OR ? IS NULL", (person, person)
-            ).fetchone()
-            return int(row[0])
+        where, values = ("", ()) if person is None else (" WHERE lower(person) = ?", (_lower(person),))
+        with self._reading() as database:
+            sql = f"SELECT count(*) FROM passkeys{where}"  # noqa: S608 - our own words
+            return int(database.execute(sql, values).fetchone()[0])
 
     def remove_passkeys(self, person: str) -> int:
         """Remove the passkeys of a person, and codes for more; return how many there were.
@@ -358,9 +348,7 @@ class Store:
         A device may be in other hands, so no browser counts as the person's any more.
         """
         with self._writing() as database:
-            for table in ("browsers", "sessions", "enrolments"):
-                database.execute(f"DELETE FROM {table} WHERE person = ?", (person,))  # noqa: S608 - our own words
-            return database.execute("DELETE FROM passkeys WHERE person = ?", (person,)).rowcount
+            return _forget(database, ("browsers", "note_sessions", "enrolments", "passkeys"), person)
 
     # ------------------------------------------------------------------ grants
 
@@ -368,14 +356,13 @@ class Store:
         """Return the grants that are not over, the oldest first."""
         with self._writing() as database:
             self._prune(database)
-            rows = database.execute(f"SELECT {_GRANT} FROM grants g ORDER BY g.created, g.rowid")  # noqa: S608 - our own words
-            return [_to_grant(row) for row in rows]
+            sql = f"SELECT {_GRANT} FROM grants g ORDER BY g.created, g.rowid"  # noqa: S608 - our own words
+            return [_to_grant(row) for row in database.execute(sql).fetchall()]
 
     def revoke(self, id_: str) -> None:
         """End a grant with all of its tokens, now and everywhere."""
         with self._writing() as database:
-            database.execute("DELETE FROM grants WHERE id = ?", (id_,))
-            self._prune(database)
+            _end_grants(database, "id = ?", id_)
 
     def new_connector(self, name: str, *, writes: bool) -> str:
         """Return the secret of a new connector address. It lasts until somebody revokes its grant."""
@@ -390,7 +377,7 @@ class Store:
         """
         now = int(self._now())
         with self._writing() as database:
-            if database.execute("SELECT 1 FROM people WHERE name = ?", (asked.person,)).fetchone() is None:
+            if database.execute(f"{_PEOPLE} WHERE lower(name) = ?", (_lower(asked.person),)).fetchone() is None:
                 return None
             self._prune(database)
             grant = self._add_grant(database, asked._replace(expires=now + seconds))
@@ -401,21 +388,22 @@ class Store:
             )
             return code
 
-    def _add_grant(self, database: sqlite3.Connection, asked: Grant) -> Grant:
+    def _add_grant(self, database: Transaction, asked: Grant) -> Grant:
         grant = asked._replace(id=secrets.token_hex(8), created=int(self._now()), used=int(self._now()))
-        row = (*grant[:-1], json.dumps(grant.folders))
-        database.execute("INSERT INTO grants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        row = [int(value) if isinstance(value, bool) else value for value in grant[:-1]]
+        places = ", ".join("?" * _GRANT_COLUMNS)
+        sql = f"INSERT INTO grants ({', '.join(Grant._fields)}) VALUES ({places})"  # noqa: S608 - our own words
+        database.execute(sql, (*row, json.dumps(grant.folders)))
         return grant
 
-    def _prune(self, database: sqlite3.Connection) -> None:
-        """Remove what is over: expired grants and tokens, tokens without a grant, grants without a token."""
+    def _prune(self, database: Transaction) -> None:
+        """Remove what is over: expired grants and tokens, grants without a token."""
         now = int(self._now())
-        database.execute("DELETE FROM grants WHERE expires <= ?", (now,))
+        _end_grants(database, "expires <= ?", now)
         database.execute("DELETE FROM tokens WHERE expires <= ? AND kind != 'code'", (now,))
         # A code is remembered for as long as its first access token, to find out that it is used twice.
         database.execute("DELETE FROM tokens WHERE kind = 'code' AND expires <= ?", (now - ACCESS_SECONDS,))
-        database.execute("DELETE FROM tokens WHERE grant_id NOT IN (SELECT id FROM grants)")
-        database.execute("DELETE FROM grants WHERE id NOT IN (SELECT grant_id FROM tokens)")
+        database.execute("DELETE FROM grants WHERE NOT EXISTS (SELECT 1 FROM tokens WHERE grant_id = grants.id)")
 
     # ------------------------------------------------------------------ codes and tokens
 
@@ -453,7 +441,7 @@ class Store:
                 return None
             (kind, _), grant = row
             followers = "parent = ? AND kind != 'replaced'"
-            used = f"SELECT 1 FROM tokens WHERE {followers} AND used"  # noqa: S608 - our own words, here and below
+            used = f"SELECT 1 FROM tokens WHERE {followers} AND used != 0"  # noqa: S608 - our own words, here and below
             if kind == "refresh" and database.execute(used, (_hash(token),)).fetchone() is None:
                 # Not deleted: if somebody comes with one of these after all, two have the old one.
                 database.execute(f"UPDATE tokens SET kind = 'replaced' WHERE {followers}", (_hash(token),))  # noqa: S608
@@ -462,7 +450,7 @@ class Store:
         self.revoke(grant.id)
         raise Replayed(grant)
 
-    def _add_pair(self, database: sqlite3.Connection, grant: Grant, parent: bytes | None) -> Pair:
+    def _add_pair(self, database: Transaction, grant: Grant, parent: bytes | None) -> Pair:
         now = int(self._now())
         access = _add_token(database, "vwa_", ACCESS, grant.id, min(now + ACCESS_SECONDS, grant.expires), parent)
         refresh = _add_token(database, "vwr_", "refresh", grant.id, min(now + _REFRESH_SECONDS, grant.expires), parent)
@@ -481,16 +469,21 @@ class Store:
     def owner(self, secret: str, kinds: tuple[str, ...]) -> tuple[Grant, bool] | None:
         """Return the grant of a valid secret of these kinds (``ACCESS``, ``CONNECTOR``), None for none.
 
-        The second value says whether this use is to be noted (``note_use``). Quick, and on one thread: the event loop's.
+        The second value says whether this use is to be noted (``note_use``).
         """
-        row = self._find(self._reader, secret, kinds, "t.used, t.expires")
-        if row is None:
-            return None
-        (used, expires), grant = row
+        with self._reading() as database:
+            row = self._find(database, secret, kinds, "t.kind, t.used, t.expires")
+        return None if row is None else self._owned(_Known(row[1], *row[0]))
+
+    def known(self, secret: str, kinds: tuple[str, ...]) -> tuple[Grant, bool] | None:
+        """Return the same as ``owner`` where that takes no time, else None. For the event loop."""
+        return self.owner(secret, kinds)
+
+    def _owned(self, known: _Known) -> tuple[Grant, bool] | None:
         now = self._now()
-        if min(expires, grant.expires) <= now:
+        if min(known.expires, known.grant.expires) <= now:
             return None
-        return grant, not used or grant.used < now - _USED_SECONDS
+        return known.grant, not known.used or known.grant.used < now - _USED_SECONDS
 
     def note_use(self, token: str) -> None:
         """Note that a token was used: its predecessor must not come again after that."""
@@ -502,7 +495,7 @@ class Store:
             )
 
     def _find(
-        self, database: sqlite3.Connection, secret: str, kinds: tuple[str, ...], columns: str
+        self, database: Transaction, secret: str, kinds: tuple[str, ...], columns: str
     ) -> tuple[tuple[Any, ...], Grant] | None:
         """Return columns of a secret, if it is of one of these kinds, and its grant."""
         places = ", ".join("?" * len(kinds))
@@ -514,10 +507,58 @@ class Store:
         return None if row is None else (row[_GRANT_COLUMNS:], _to_grant(row[:_GRANT_COLUMNS]))
 
 
-def _connect(path: str) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
-    database.execute("PRAGMA journal_mode = WAL")  # who reads does not wait for who writes
-    return database
+class SharedStore(Store):
+    """The store of several servers, which is away at times.
+
+    A server knows the tokens that came to it, and accepts those without asking; what was revoked it knows after ``look_again``.
+    """
+
+    def __init__(self, rows: SignInRows, now: Callable[[], float] = time.time) -> None:
+        super().__init__(rows, now)
+        self._known: dict[bytes, _Known] = {}
+
+    def owner(self, secret: str, kinds: tuple[str, ...]) -> tuple[Grant, bool] | None:
+        """See ``Store``."""
+        with self._reading() as database:
+            row = self._find(database, secret, kinds, "t.kind, t.used, t.expires")
+        if row is None:
+            return None
+        known = self._known[_hash(secret)] = _Known(row[1], *row[0])
+        while len(self._known) > _MOST_KNOWN:
+            self._known.pop(next(iter(self._known)), None)
+        return self._owned(known)
+
+    def known(self, secret: str, kinds: tuple[str, ...]) -> tuple[Grant, bool] | None:
+        """See ``Store``."""
+        known = self._known.get(_hash(secret))
+        return None if known is None or known.kind not in kinds else self._owned(known)
+
+    def note_use(self, token: str) -> None:
+        """See ``Store``. A later use need not be noted while the database is away: it tells a person only when that was."""
+        known = self._known.get(_hash(token))
+        try:
+            super().note_use(token)
+        except RecordsAwayError:
+            if known is None or not known.used:
+                raise
+        if known is not None:
+            grant = known.grant._replace(used=int(self._now()))
+            self._known[_hash(token)] = known._replace(used=1, grant=grant)
+
+    def look_again(self) -> None:
+        """Forget the tokens that do not count any more. Raises RecordsAwayError; they count until it works again."""
+        now, hashes = self._now(), [*self._known]
+        valid: set[bytes] = set()
+        for first in range(0, len(hashes), _IN_ONE_QUESTION):
+            some = hashes[first : first + _IN_ONE_QUESTION]
+            sql = "SELECT t.hash FROM tokens t JOIN grants g ON g.id = t.grant_id WHERE t.expires > ? AND t.kind IN (?, ?)"
+            with self._reading() as database:
+                sql = f"{sql} AND t.hash IN ({', '.join('?' * len(some))})"
+                rows = database.execute(sql, (now, ACCESS, CONNECTOR, *some)).fetchall()
+            valid.update(bytes(row[0]) for row in rows)
+        for hash_ in hashes:
+            if hash_ not in valid:
+                self._known.pop(hash_, None)
 
 
 def _to_grant(row: Sequence[Any]) -> Grant:
@@ -526,13 +567,43 @@ def _to_grant(row: Sequence[Any]) -> Grant:
     return grant._replace(writes=bool(grant.writes), folders=folders)
 
 
+def _forget(database: Transaction, tables: Iterable[str], person: str) -> int:
+    """Delete the rows of a person; return how many there were in the last table."""
+    counts = [
+        database.execute(f"DELETE FROM {table} WHERE lower(person) = ?", (_lower(person),)).rowcount  # noqa: S608 - our own
+        for table in tables
+    ]
+    return counts[-1]
+
+
+def _keep_latest(database: Transaction, table: str, key: str, order: str, person: str, most: int) -> None:
+    latest = f"SELECT {key} FROM {table} WHERE lower(person) = ? ORDER BY {order} LIMIT ?"  # noqa: S608 - our own words
+    sql = f"DELETE FROM {table} WHERE lower(person) = ? AND {key} NOT IN ({latest})"  # noqa: S608 - the same
+    database.execute(sql, (_lower(person), _lower(person), most))
+
+
+def _end_grants(database: Transaction, condition: str, value: object) -> None:
+    """Delete grants with all of their tokens."""
+    database.execute(f"DELETE FROM tokens WHERE grant_id IN (SELECT id FROM grants WHERE {condition})", (value,))  # noqa: S608
+    database.execute(f"DELETE FROM grants WHERE {condition}", (value,))  # noqa: S608 - our own words
+
+
+_SMALL = str.maketrans({letter: letter.lower() for letter in string.ascii_uppercase})
+
+
+def _lower(name: str) -> str:
+    """Return a name as ``lower`` of both databases has it: both leave letters beyond ASCII as they are."""
+    return name.translate(_SMALL)
+
+
 def _add_token(
-    database: sqlite3.Connection, prefix: str, kind: str, grant: str, expires: int, parent: bytes | None = None
+    database: Transaction, prefix: str, kind: str, grant: str, expires: int, parent: bytes | None = None
 ) -> str:
     """Return a new secret. The prefix makes it recognizable in files and logs."""
     secret = _new_secret(prefix)
     database.execute(
-        "INSERT INTO tokens VALUES (?, ?, ?, ?, 0, ?, NULL, NULL)", (_hash(secret), kind, grant, expires, parent)
+        "INSERT INTO tokens (hash, kind, grant_id, expires, used, parent) VALUES (?, ?, ?, ?, 0, ?)",
+        (_hash(secret), kind, grant, expires, parent),
     )
     return secret
 

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from vaultwire.markdown.diffs import differences, lines_of
-from vaultwire.review.diff import hunks_of
 from vaultwire.review.diff.parts import counted
+from vaultwire.review.diff.rows import hunks_of
 from vaultwire.review.entries import Entry, Timeline, UndonePart, file_dicts, is_by_person, summary
 from vaultwire.vault.changes.change import (
     Change,

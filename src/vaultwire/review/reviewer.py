@@ -13,8 +13,8 @@ from vaultwire.review.entries import Entry, Filters, Timeline
 from vaultwire.vault.changes.change import DetailedChange, Move, Step, Write, diff_of
 from vaultwire.vault.changes.projected_tree import Rebased
 from vaultwire.vault.disk.contents import plain_text
-from vaultwire.vault.disk.paths import TRASH, kind_of, lies_in, media_type_of
-from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.disk.paths import TRASH, lies_in
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -139,15 +139,6 @@ class Reviewer:
             raise VaultError(INVALID_ARGUMENTS, f"{side!r} is no side: give old or new.", argument="side")
         sides = self._file(entry, file)
         return (sides.path, sides.before) if side == "old" else (sides.target or sides.path, sides.after)
-
-    def picture(self, id: str, file: int, side: str) -> tuple[str, bytes]:  # noqa: A002
-        """Return the media type and bytes of a picture, ``side`` "old" or "new"."""
-        path, data = self.bytes_of(id, file, side)
-        if kind_of(path) != "image":
-            raise VaultError(INVALID_ARGUMENTS, f"{path!r} is no picture.", argument="file")
-        if data is None:
-            raise VaultError(FILE_NOT_FOUND, f"{path!r} is not there on that side.", path=path)
-        return media_type_of(path) or "application/octet-stream", data
 
     def preview(self, id: str, file: int, text: str) -> dict[str, Any]:  # noqa: A002
         """Return ``file``: the difference that accepting this text would make."""

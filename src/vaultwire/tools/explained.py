@@ -37,11 +37,11 @@ class ExplainedSearch(TypedDict):
     notes: Annotated[list[ExplainedNote], "The notes shown"]
     note: Annotated[NotRequired[ExplainedNote], "The note that was asked for"]
     left_out: Annotated[list[str], "Little words of a question, which count for nothing"]
-    by_meaning: Annotated[NotRequired[bool], "Whether the parts are ranks by words and by meaning, put together"]
+    by_meaning: Annotated[NotRequired[bool], "Whether the parts are what words and meaning give"]
 
 
 def why_together(by_words: Sequence[Why], near: NearNotes, together: Sequence[Hit]) -> list[Why]:
-    """Return why notes are where they are in the order of words and meaning together: the two ranks, and what they are of."""
+    """Return why notes are where they are in the order of words and meaning together: what each gives, and why."""
     words, meaning = {why.path: why for why in by_words}, {hit.path: hit for hit in near.hits}
     explained = []
     for place, hit in enumerate(together, 1):
@@ -49,11 +49,11 @@ def why_together(by_words: Sequence[Why], near: NearNotes, together: Sequence[Hi
         by_meaning = 0.0 if of_meaning is None else of_meaning.score
         parts, reasons = [], by_its_meaning(of_meaning)
         if of_words is not None and of_words.place:
-            parts.append(ScorePart("", "rank by words", hit.score - by_meaning))
+            parts.append(ScorePart("", "words", hit.score - by_meaning))
             reasons.append(f"by words it is number {of_words.place}: {sum_of(of_words)}")
         elif of_words is not None:
             reasons += of_words.reasons
-        parts += [ScorePart("", "rank by meaning", by_meaning)] if of_meaning else []
+        parts += [ScorePart("", "meaning", by_meaning)] if of_meaning else []
         explained.append(Why(hit.path, place, hit.score, tuple(parts), tuple(reasons)))
     return explained
 

@@ -22,7 +22,7 @@ from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.insights.listing import Unmet
 from vaultwire.vault.search.filters import NoteFilterText, Sort, scalar_texts
-from vaultwire.vault.value_types import Coverage, Found, Hit, NearNotes, Progress, ScorePart, VaultPath, Why
+from vaultwire.vault.value_types import Coverage, Found, Hit, NearNotes, Progress, VaultPath, Why
 from vaultwire.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -302,10 +302,10 @@ def _why_by_meaning(
         reasons = by_its_meaning(hit) or [
             "it is not found by meaning: it has no vectors yet, or does not meet the conditions"
         ]
-        place, score = (hit.rank, hit.score) if hit and hit.rank <= len(hits) else (0, 0.0)
-        note = Why(path, place, score, (ScorePart("", "rank by meaning", score),) if place else (), tuple(reasons))
+        note = next((why for why in why_together((), near, hits) if why.path == path), None)
+        note = note or Why(path, 0, 0.0, (), tuple(reasons))
         data["explained"]["note"] = to_explained(note)
-        lines += [why_line(note) if place else f"  {path} is not shown:", *(f"    {reason}" for reason in reasons)]
+        lines += [why_line(note) if note.place else f"  {path} is not shown:", *(f"    {reason}" for reason in reasons)]
     return lines
 
 

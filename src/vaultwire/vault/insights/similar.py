@@ -469,7 +469,7 @@ def _rarest(weighted: Iterable[tuple[float, _Name]]) -> list[_Name]:
 
 # Notes of each order that count.
 _MOST_RELATED, _MOST_NEAR, _MOST_NAMED = 40, 20, 40
-# Reciprocal rank fusion: a note counts 1 / (K + rank) in each order, as in searches by meaning.
+# Reciprocal rank fusion: a note counts 1 / (K + rank) in each order. A small K lets the first ranks decide.
 _K = 20
 # Shorter names are words of every text.
 _LEAST_NAME = 3
