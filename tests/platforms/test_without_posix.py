@@ -24,8 +24,9 @@ from vaultwire.vault.disk import walk
 from vaultwire.vault.disk.file_operations import sync_file, when_closed
 from vaultwire.vault.disk.files import cannot
 from vaultwire.vault.disk.paths import safe_name
+from vaultwire.vault.disk.placeholders import is_junction, is_placeholder
 from vaultwire.vault.disk.process_lock import is_running_on_windows
-from vaultwire.vault.disk.walk import VaultRoot, is_junction, is_placeholder
+from vaultwire.vault.disk.walk import VaultRoot
 from vaultwire.vault.value_types import VaultPath
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the real one is here")

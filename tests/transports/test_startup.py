@@ -78,7 +78,7 @@ HANDSHAKE = frozenset(
         "vaultwire.trust.policy",
         "vaultwire.vault",
         "vaultwire.vault.disk",
-        "vaultwire.vault.disk.walk",
+        "vaultwire.vault.disk.placeholders",
         "vaultwire.vault.errors",
         "vaultwire.vault.guides",
     ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-from vaultwire.vault.disk.walk import is_placeholder
+from vaultwire.vault.disk.placeholders import is_placeholder
 from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False

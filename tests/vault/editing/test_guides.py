@@ -15,7 +15,7 @@ from support.calls import call
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.caller import Caller
-from vaultwire.vault.disk.walk import is_placeholder
+from vaultwire.vault.disk.placeholders import is_placeholder
 from vaultwire.vault.guides import MAX_HEAD, NAMES, quoted_head, read_root_guide
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.visible_files import PrivacyRules

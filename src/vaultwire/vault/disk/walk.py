@@ -9,30 +9,9 @@ from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple, Protocol
 
 from vaultwire.vault.disk.paths import fold, is_note, may_be_second_name, other_spellings
+from vaultwire.vault.disk.placeholders import is_junction, is_placeholder
 from vaultwire.vault.errors import PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VAULT_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import NoteStat, Problem, VaultPath
-
-# macOS: SF_DATALESS (sys/stat.h); Windows: FILE_ATTRIBUTE_OFFLINE, …_RECALL_ON_OPEN, …_RECALL_ON_DATA_ACCESS.
-_MAC_DATALESS = 0x40000000
-_WINDOWS_DATALESS = 0x1000 | 0x40000 | 0x400000
-
-_JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT
-
-
-def is_placeholder(status: os.stat_result) -> bool:
-    """Tell whether reading a file with this status would fetch it from a cloud, which takes seconds."""
-    flags: int = getattr(status, "st_flags", 0)
-    attributes: int = getattr(status, "st_file_attributes", 0)
-    return bool(flags & _MAC_DATALESS or attributes & _WINDOWS_DATALESS)
-
-
-def is_junction(status: os.stat_result) -> bool:
-    """Tell whether a status, taken without following links, is that of a junction: a folder that leads to another one.
-
-    Python's other questions take a junction for a folder, not for a link.
-    """
-    return getattr(status, "st_reparse_tag", 0) == _JUNCTION
-
 
 # The vault's folder on the disk: vault paths to absolute paths, none outside the vault. All paths pass through here.
 
@@ -263,7 +242,7 @@ def look_at(root: VaultRoot, path: VaultPath) -> NoteStat | None:
 
 
 def is_dataless(root: VaultRoot, path: VaultPath) -> bool:
-    """Tell whether only the file's name is on this computer. This look fetches nothing."""
+    """Tell whether only the file's name is on this computer (``placeholders``). This look fetches nothing."""
     if not _MAY_BE_DATALESS:
         return False
     try:
