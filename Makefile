@@ -97,7 +97,7 @@ $(VENV)/claude-code/.installed: $(VENV)/.developing $(wildcard tests/clients/cla
 	npm ci --prefix $(VENV)/claude-code --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Codex itself, with our plugin, and with the hooks vaultwire install wrote over a model on this computer. Needs npm and fetches 400 MB, so no other target depends on it.
+# Codex itself, with our plugin, and with the hooks and skills vaultwire install wrote, over a model on this computer. Needs npm and fetches 400 MB, so no other target depends on it.
 codex: $(VENV)/codex/.installed $(VENV)/artefacts/.installed
 	VAULTWIRE_CODEX=$(VENV)/codex/node_modules VAULTWIRE_UV=$(VENV)/artefacts/bin \
 		$(BIN)/python -m pytest tests/packaging/codex_plugin.py tests/clients/hooks.py $(ARGS)

@@ -1,4 +1,4 @@
-"""The hooks that ``vaultwire install`` wrote, run by Codex and Gemini CLI themselves over a model on this computer.
+"""The hooks and skills that ``vaultwire install`` wrote, as Codex and Gemini CLI themselves use them over a model here.
 
 ``make codex`` and ``make clients`` (Gemini CLI); no test by itself. ``VAULTWIRE_CODEX`` and ``VAULTWIRE_GEMINI_MODULES`` name
 the folders npm has installed them in. Each runs in a home of its own; nothing leaves this computer.
@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,13 @@ import pytest
 
 from support.codex import AppServer
 from support.vaults import write_vault
+from vaultwire.skills import bundled_skills
 
 CODEX, GEMINI = "VAULTWIRE_CODEX", "VAULTWIRE_GEMINI_MODULES"
 PATIENCE = 60
 LASTING = "From now on, run the linter first."
 KNOWN = "- shop (2026-01-02): The database is at port 5433."
+SETTINGS_OF_GEMINI = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
 OFFER = "Call remember for what should last"
 
 
@@ -101,7 +103,7 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
 
 
 def install(home: Path, client: str, *arguments: str) -> None:
-    command = [sys.executable, "-m", "vaultwire", "install", client, "--hooks", *arguments]
+    command = [sys.executable, "-m", "vaultwire", "install", client, *arguments]
     subprocess.run(command, env=environment(home), cwd=home, stdout=subprocess.DEVNULL, check=True)
 
 
@@ -127,14 +129,19 @@ def trust_hooks(codex: AppServer, folder: Path) -> None:
     codex.ask("config/batchWrite", {"edits": [edit]})
 
 
-@pytest.mark.skipif(CODEX not in os.environ, reason="needs Codex (make codex)")
-def test_codex_recalls_offers_compacts_and_stops(home: Path, model: Model) -> None:
+def set_up_codex(home: Path, model: Model) -> Path:
+    """Have Codex ask this model; return its program."""
     (home / ".codex").mkdir()
     provider = f'name = "here"\nbase_url = "{model.url}/v1"\nwire_api = "responses"\n'
     settings = f'model = "stand-in"\nmodel_provider = "here"\n[model_providers.here]\n{provider}'
     (home / ".codex" / "config.toml").write_text(settings)
-    install(home, "codex", "--vault", str(home / "vault"))
-    program = Path(os.environ[CODEX]).resolve() / ".bin" / "codex"
+    return Path(os.environ[CODEX]).resolve() / ".bin" / "codex"
+
+
+@pytest.mark.skipif(CODEX not in os.environ, reason="needs Codex (make codex)")
+def test_codex_recalls_offers_compacts_and_stops(home: Path, model: Model) -> None:
+    program = set_up_codex(home, model)
+    install(home, "codex", "--hooks", "--vault", str(home / "vault"))
 
     def tell(codex: AppServer, thread: str, text: str) -> list[str]:
         """Say something in a session; return the requests to the model that came of it."""
@@ -164,18 +171,34 @@ def test_codex_recalls_offers_compacts_and_stops(home: Path, model: Model) -> No
         assert "Said before the conversation was compacted, and not in memory yet" in request
         assert KNOWN in request
 
-    install(home, "codex", "--undo")
+    install(home, "codex", "--hooks", "--undo")
     with AppServer(program, home / "shop", environment(home)) as codex:
         [request] = tell(codex, start(codex), "Always use tabs.")
         assert KNOWN not in request
 
 
-@pytest.mark.skipif(GEMINI not in os.environ, reason="needs Gemini CLI (make clients)")
-def test_gemini_cli_recalls_and_offers(home: Path, model: Model) -> None:
+def has_all_skills(request: str) -> bool:
+    """Tell whether a model is told of the skills: their names, and what they are for."""
+    return all(
+        skill.name in request and json.dumps(skill.frontmatter["description"])[1:60] in request
+        for skill in bundled_skills()
+    )
+
+
+@pytest.mark.skipif(CODEX not in os.environ, reason="needs Codex (make codex)")
+def test_codex_reads_the_skills(home: Path, model: Model) -> None:
+    program = set_up_codex(home, model)
+    install(home, "codex", "--skills")
+    run([str(program), "exec", "--skip-git-repo-check", "Hello."], home, {})
+    install(home, "codex", "--skills", "--undo")
+    run([str(program), "exec", "--skip-git-repo-check", "Hello."], home, {})
+    assert [has_all_skills(request) for request in model.requests] == [True, False]
+
+
+def set_up_gemini(home: Path, model: Model) -> Callable[..., list[str]]:
+    """Have Gemini CLI ask this model; return what says something to it, and the requests that came of it."""
     (home / ".gemini").mkdir()
-    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
-    (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
-    install(home, "gemini-cli", "--vault", str(home / "vault"))
+    (home / ".gemini" / "settings.json").write_text(json.dumps(SETTINGS_OF_GEMINI))
     node = Path(os.environ["VAULTWIRE_NODE_MODULES"]).resolve() / ".bin" / "node"
     bundle = Path(os.environ[GEMINI]).resolve() / "@google" / "gemini-cli" / "bundle" / "gemini.js"
     variables = {
@@ -190,6 +213,24 @@ def test_gemini_cli_recalls_and_offers(home: Path, model: Model) -> None:
         run([str(node), str(bundle), "--model", "gemini-2.5-flash", *options, "--prompt", text], home, variables)
         return model.requests[before:]
 
+    return ask
+
+
+@pytest.mark.skipif(GEMINI not in os.environ, reason="needs Gemini CLI (make clients)")
+def test_gemini_cli_reads_the_skills(home: Path, model: Model) -> None:
+    ask = set_up_gemini(home, model)
+    install(home, "gemini-cli", "--skills")
+    [request] = ask("Hello.")
+    assert has_all_skills(request)
+    install(home, "gemini-cli", "--skills", "--undo")
+    [request] = ask("Hello.")
+    assert not has_all_skills(request)
+
+
+@pytest.mark.skipif(GEMINI not in os.environ, reason="needs Gemini CLI (make clients)")
+def test_gemini_cli_recalls_and_offers(home: Path, model: Model) -> None:
+    ask = set_up_gemini(home, model)
+    install(home, "gemini-cli", "--hooks", "--vault", str(home / "vault"))
     first, last = ask(LASTING)
     assert KNOWN in first
     assert OFFER not in first
@@ -197,7 +238,7 @@ def test_gemini_cli_recalls_and_offers(home: Path, model: Model) -> None:
     [request] = ask("And now?", "--resume", "latest")  # offered once
     assert KNOWN in request
 
-    install(home, "gemini-cli", "--undo")
-    assert json.loads((home / ".gemini" / "settings.json").read_text()) == settings
+    install(home, "gemini-cli", "--hooks", "--undo")
+    assert json.loads((home / ".gemini" / "settings.json").read_text()) == SETTINGS_OF_GEMINI
     [request] = ask("Always use tabs.")
     assert KNOWN not in request

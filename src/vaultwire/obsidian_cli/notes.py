@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from datetime import datetime
 from random import choice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.obsidian_cli.asking import Asked, sort_key
+from vaultwire.obsidian_cli.asking import Asked
 from vaultwire.obsidian_cli.commands import OfficialError
 from vaultwire.vault.disk.files import created_ns
-from vaultwire.vault.disk.paths import fold, is_base, is_canvas, is_note
+from vaultwire.vault.disk.paths import fold, is_base, is_canvas, is_note, sort_key
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import OutlineEntry, VaultPath
 
@@ -370,7 +370,7 @@ def diff(asked: Asked) -> str:
 
 # One number, one run of hyphens, one character of Chinese or Japanese, one word with what is joined by ' or -.
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(rf"\d+(?:[.,]\d+)+|[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+(?:['\u2019-]+[^\W{_IDEOGRAPHS}]+)*|-+")
+_WORD = compile_pattern(rf"\d+(?:[.,]\d+)+|[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+(?:['\u2019-]+[^\W{_IDEOGRAPHS}]+)*|-+")
 
 
 def wordcount(asked: Asked) -> str:

@@ -25,11 +25,10 @@ from vaultwire.tools.obsidian_cli.notes import (
     created,
     listed,
     optional_target,
-    sort_key,
     target,
 )
 from vaultwire.vault.base_queries.running import BaseSource
-from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_set_folder
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_set_folder, sort_key
 from vaultwire.vault.editing.revising import GivenProperty
 from vaultwire.vault.editing.writing import Made
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError

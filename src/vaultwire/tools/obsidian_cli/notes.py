@@ -20,7 +20,7 @@ from vaultwire.toolkit.registry import AnyTool, Bounds, Limit, Name, OptionalNam
 from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.contents import plain_text
-from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, says_folder
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, says_folder, sort_key
 from vaultwire.vault.editing.revising import GivenProperty, ValueKind
 from vaultwire.vault.editing.writing import Made
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
@@ -132,11 +132,6 @@ def listed(thing: str, lines: list[str], total: int | None = None) -> str:
     """Return the lines below a headline that counts them; ``total`` if there are more than these."""
     count = len(lines) if total is None else total
     return "\n".join([counted(count, thing) + (":" if lines else "."), *lines])
-
-
-def sort_key(text: str) -> tuple[str, str]:
-    """Return the sort key of lists: the text without case, then as written."""
-    return fold(text), text
 
 
 def base_source(vault: Vault, path: str) -> BaseSource:
