@@ -21,7 +21,7 @@ from support.killing import SCENARIOS
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
 
 TESTS = Path(__file__).parent.parent
-# Random plans are forked some forty times each: few here, a thousand in a soak.
+# Random plans are forked some forty times each: few here, and killed at every third call; a thousand in a soak.
 IS_SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 PLANS = 1000 if IS_SOAK else 4
 
@@ -70,7 +70,8 @@ def test_a_killed_recovery_is_taken_up_by_the_next(tmp_path: Path, scenario: str
 def test_a_killed_random_change_is_done_or_was_never_begun(
     tmp_path_factory: pytest.TempPathFactory, seed: int, recovery: bool
 ) -> None:
-    kills(tmp_path_factory.mktemp("killed"), str(seed), *(["--kill-recovery"] if recovery else []))
+    options = [*(["--kill-recovery"] if recovery else []), *([] if IS_SOAK else [f"--every-third={seed % 3}"])]
+    kills(tmp_path_factory.mktemp("killed"), str(seed), *options)
 
 
 @pytest.mark.parametrize("seed", ["2", "33"])

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from support.serving import PATIENCE, Reply, Serving
+from support import forking
+from support.forking import loaded
+from support.serving import Reply, Serving
 from support.vaults import write_vault
 from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access, sign_out
 from vaultwire.desk.running import desk_folder, new_code
@@ -32,15 +32,8 @@ def state(tmp_path: Path) -> Path:
 
 
 def run(state: Path, *arguments: str) -> str:
-    finished = subprocess.run(
-        [sys.executable, "-m", "vaultwire", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "VAULTWIRE_STATE": str(state)},
-        timeout=PATIENCE,
-        check=True,
-    )
+    finished = forking.run(loaded("vaultwire", *arguments), {"VAULTWIRE_STATE": str(state)})
+    assert finished.returncode == 0, finished.stderr
     return finished.stdout
 
 
@@ -263,15 +256,8 @@ def test_only_the_files_of_the_page_are_served(vault: Path, state: Path) -> None
 @pytest.mark.parametrize("command", ["desk --no-browser", "serve"])
 @pytest.mark.parametrize("port", [65536, 22222222, -1])
 def test_a_number_that_is_no_port_is_refused(vault: Path, state: Path, command: str, port: int) -> None:
-    finished = subprocess.run(
-        [sys.executable, "-m", "vaultwire", *command.split(), "--vault", str(vault), f"--port={port}"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "VAULTWIRE_STATE": str(state)},
-        timeout=PATIENCE,
-        check=False,
-    )
+    spelt = loaded("vaultwire", *command.split(), "--vault", str(vault), f"--port={port}")
+    finished = forking.run(spelt, {"VAULTWIRE_STATE": str(state)})
     assert (finished.returncode, finished.stdout) == (2, "")
     assert f"--port must be from 0 (any free one) to 65535, got {port}" in finished.stderr
 

@@ -27,12 +27,11 @@ def test_it_says_and_ends_as_a_process_that_loads_all_itself(
     assert (ended.returncode, ended.stdout, ended.stderr) == (itself.wait(), out.decode(), err.decode())
 
 
-def test_it_has_its_own_environment_input_signals_and_end(tmp_path: Path) -> None:
+def test_it_has_its_own_environment_folder_input_signals_and_end(tmp_path: Path) -> None:
     (tmp_path / "echo_it.py").write_text(
         "import os, sys\nprint(os.environ['OWN'], sys.argv[1:], sys.stdin.readline().strip(), flush=True)\nos.abort()\n"
     )
-    environment = {"PYTHONPATH": str(tmp_path), "OWN": "a"}
-    process = start(Loaded("echo_it"), ["b", "c"], environment)
+    process = start(Loaded("echo_it"), ["b", "c"], {"OWN": "a"}, folder=tmp_path)
     out, _ = process.communicate(b"d\n")
     assert (out, process.poll(), process.wait()) == (b"a ['b', 'c'] d\n", -signal.SIGABRT, -signal.SIGABRT)
     waiting = start(loaded("vaultwire", "stdio"), ["--vault", str(tmp_path)], {})

@@ -26,6 +26,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 MODULE = "support.forking"
@@ -33,7 +34,8 @@ PATIENCE = 60.0
 _LENGTH = 8  # the bytes that say how long a request is; an answer is as long
 # These change how Python itself starts, which a fork does no more.
 _OF_PYTHON = ("PYTHON", "LD_", "LC_", "LANG", "MALLOC_")
-_NO_EFFECT = {"PYTHONPATH", "PYTHONUNBUFFERED"}
+_NO_EFFECT = {"PYTHONUNBUFFERED"}
+_TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class Loaded(NamedTuple):
@@ -59,22 +61,31 @@ def start(
     stdin: int = subprocess.PIPE,
     stdout: int | IO[bytes] = subprocess.PIPE,
     stderr: int | IO[bytes] = subprocess.PIPE,
+    folder: Path | None = None,
 ) -> subprocess.Popen[bytes] | Forked:
     """Start a command with these arguments too, as ``subprocess.Popen`` does. ``environment`` is what is added to ours."""
     env = {**os.environ, **environment}
     if isinstance(command, Loaded):
-        changed = {name for name, value in environment.items() if os.environ.get(name, "") != value} - _NO_EFFECT
-        if sys.platform == "linux" and not any(name.startswith(_OF_PYTHON) for name in changed):
-            return Forked(command._replace(arguments=(*command.arguments, *arguments)), env, stdin, stdout, stderr)
+        if sys.platform == "linux" and not _starts_otherwise(environment):
+            command = command._replace(arguments=(*command.arguments, *arguments))
+            return Forked(command, env, stdin, stdout, stderr, folder)
         command = [sys.executable, "-m", command.module, *command.arguments]
-    return subprocess.Popen([*command, *arguments], stdin=stdin, stdout=stdout, stderr=stderr, env=env)
+    return subprocess.Popen([*command, *arguments], stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=folder)
+
+
+def _starts_otherwise(environment: Mapping[str, str]) -> bool:
+    """Return whether Python itself would start otherwise, or load other modules, than it did when it loaded the program."""
+    changed = {name for name, value in environment.items() if os.environ.get(name, "") != value} - _NO_EFFECT
+    if environment.get("PYTHONPATH") == _TESTS:
+        changed.discard("PYTHONPATH")
+    return any(name.startswith(_OF_PYTHON) for name in changed)
 
 
 def run(
-    command: Loaded, environment: Mapping[str, str] | None = None, *, given: str = ""
+    command: Loaded, environment: Mapping[str, str] | None = None, *, given: str = "", folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a command with this as its input, and return how it ended, as ``subprocess.run`` does."""
-    process = start(command, (), environment or {})
+    process = start(command, (), environment or {}, folder=folder)
     try:
         out, err = process.communicate(given.encode(), timeout=PATIENCE)
     finally:
@@ -93,6 +104,7 @@ class Forked:
         stdin: int,
         stdout: int | IO[bytes],
         stderr: int | IO[bytes],
+        folder: Path | None,
     ) -> None:
         self.args = [command.module, *command.arguments]
         self.returncode: int | None = None
@@ -104,7 +116,7 @@ class Forked:
         status = self._pipe(subprocess.PIPE, is_read=False)
         assert status is not None
         self._status = status
-        request = {"arguments": self.args, "environment": dict(environment), "folder": os.getcwd()}
+        request = {"arguments": self.args, "environment": dict(environment), "folder": str(folder or os.getcwd())}
         try:
             self.pid = _forker().fork(json.dumps(request).encode(), self._theirs)
         finally:
@@ -189,7 +201,7 @@ class _Forker:
                 [sys.executable, "-m", MODULE, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                cwd=os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                cwd=_TESTS,
             )
         atexit.register(self._end)
 
@@ -276,7 +288,8 @@ def _become(request: dict[str, Any]) -> None:
     os.environ.update(request["environment"])
     time.tzset()
     os.chdir(request["folder"])
-    sys.path[:0] = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
+    sys.path[0] = request["folder"]
+    sys.path[1:1] = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
     module, *arguments = request["arguments"]
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)

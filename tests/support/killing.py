@@ -301,9 +301,9 @@ def check_case(case: Case, where: Path, *, kill_recovery: bool, first: int = 0, 
         root, state = prepared(case, where / "killed")
         killed = dies_at(step, lambda: execute(case, root, state))  # noqa: B023 - run at once
         if kill_recovery and killed:
-            again = 0
+            again = step // every % every  # with every third one, all of them behind three calls of the change
             while dies_at(again, lambda: _recover(root, state)):  # noqa: B023
-                again += 1
+                again += every
                 kills += 1
         files, changes = open_changes(root, state)
         with changes.locked():

