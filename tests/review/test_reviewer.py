@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.review.reviewer import Reviewer
+from vaultwire.review import Reviewer
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Write
 from vaultwire.vault.errors import VaultError

@@ -12,7 +12,7 @@ DECIDE = """
 import sys
 from pathlib import Path
 from support.vaults import open_vault
-from vaultwire.review.reviewer import Reviewer
+from vaultwire.review import Reviewer
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import VaultError
 root, state, id_, action, file, hunk = sys.argv[1:]

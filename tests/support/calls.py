@@ -10,7 +10,7 @@ from scripts.pages.schema import declared_tools
 from support.schemas import hold_to
 from vaultwire import tools
 from vaultwire.app.engine import make_outside
-from vaultwire.obsidian.command import FilesBackend
+from vaultwire.obsidian.command import Backend
 from vaultwire.toolkit.arguments import read_arguments
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
@@ -27,7 +27,7 @@ def load_tools() -> list[AnyTool]:
 TOOLS = {tool.name: tool for tool in load_tools()}
 DESCRIPTIONS = {description["name"]: description for description in load_catalog()}
 # With the tools that do as the app, on the files.
-_ALL = {**TOOLS, **{tool.name: tool for tool in make_family(FilesBackend)}}
+_ALL = {**TOOLS, **{tool.name: tool for tool in make_family(Backend)}}
 _ALL_DESCRIPTIONS = {**DESCRIPTIONS, **{description["name"]: description for description in load_catalog(APP_CATALOG)}}
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
 from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access
-from vaultwire.desk.api import DeskApi, DeskRefusal, DeskVaults, Picture, refusal_of
+from vaultwire.desk.api import Call, DeskApi, DeskRefusal, DeskVaults, Picture, parse_object, refusal_of
 from vaultwire.desk.running import CODE_HEADER
 from vaultwire.transports import await_leaving, read_body, send_whole, set_cookie
 from vaultwire.vault.errors import VaultError
@@ -476,8 +476,13 @@ class DeskEndpoint:
             await send_json(send, 200, result)
 
     async def _run_call(self, route: str, query: bytes, body: bytes) -> Any:
-        given = {name: values[0] for name, values in parse_qs(query.decode("latin-1"), keep_blank_values=True).items()}
-        call = await self._run(lambda: self._api.call(route, given, body))
+        def begin() -> Call:
+            if self._api.method_of(route) == "POST":
+                return self._api.call(route, parse_object(body))
+            given = parse_qs(query.decode("latin-1"), keep_blank_values=True)
+            return self._api.call(route, {name: values[0] for name, values in given.items()})
+
+        call = await self._run(begin)
         if call.decides_in is None:
             return await self._run(call.run)
         async with self._deciding[call.decides_in]:

@@ -313,17 +313,17 @@ def _add_today(asked: Asked, where: Where) -> str:
 
 
 def _versions(asked: Asked, path: VaultPath) -> list[str]:
-    from vaultwire.obsidian.command import FilesBackend  # noqa: PLC0415 - few commands need it, as below
+    from vaultwire.obsidian.command import Backend  # noqa: PLC0415 - few commands need it, as below
 
-    return [f"{number}\t{label}" for number, label in FilesBackend(asked.vault).history(path, asked.progress)]
+    return [f"{number}\t{label}" for number, label in Backend(asked.vault).history(path, asked.progress)]
 
 
 def _version(asked: Asked, path: VaultPath, number: int) -> str:
-    from vaultwire.obsidian.command import FilesBackend  # noqa: PLC0415
+    from vaultwire.obsidian.command import Backend  # noqa: PLC0415
 
     if not 1 <= number <= len(_versions(asked, path)):
         raise OfficialError(f"Version {number} not found.")
-    return FilesBackend(asked.vault).version(path, number, asked.progress)
+    return Backend(asked.vault).version(path, number, asked.progress)
 
 
 def history(asked: Asked) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
 from vaultwire.vault.value_types import Hit, MeaningHit, NearNotes, ScorePart, Why
@@ -63,9 +63,13 @@ def by_its_meaning(hit: MeaningHit | None) -> list[str]:
     return [] if hit is None else [f"by meaning it is number {hit.rank}, {hit.likeness:.0%} near"]
 
 
-def why_line(why: Why) -> str:
-    """Return the line that says why a note is where it is."""
-    return f"  {why.place}. {why.path}: {sum_of(why)}"
+def why_lines(whys: Iterable[Why]) -> list[str]:
+    """Return the lines that say why notes are where they are, or are not shown."""
+    lines: list[str] = []
+    for why in whys:
+        lines.append(f"  {why.place}. {why.path}: {sum_of(why)}" if why.place else f"  {why.path} is not shown:")
+        lines += [f"    {reason}" for reason in why.reasons]
+    return lines
 
 
 def sum_of(why: Why | AttachmentHit) -> str:
