@@ -55,7 +55,7 @@ cluster: $(VENV)/.developing $(VENV)/conformance/.installed
 clients: $(VENV)/clients/.installed $(VENV)/gemini/.installed
 	VAULTWIRE_NODE_MODULES=$(VENV)/clients/node_modules VAULTWIRE_GEMINI_MODULES=$(VENV)/gemini/node_modules \
 		$(BIN)/python -m pytest tests/clients/real_clients.py tests/clients/ide_companion.py \
-		tests/clients/installed.py $(ARGS)
+		tests/clients/installed.py tests/clients/hooks.py $(ARGS)
 	VAULTWIRE_NODE_MODULES=$(VENV)/clients/node_modules $(BIN)/python -m pytest -m browser tests/clients/signing_in.py $(ARGS)
 
 $(VENV)/clients/.installed: $(VENV)/.developing tests/clients/package.json tests/clients/package-lock.json
@@ -97,10 +97,10 @@ $(VENV)/claude-code/.installed: $(VENV)/.developing $(wildcard tests/clients/cla
 	npm ci --prefix $(VENV)/claude-code --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Codex itself with our plugin. Needs npm and fetches 400 MB, so no other target depends on it.
+# Codex itself, with our plugin, and with the hooks and skills vaultwire install wrote, over a model on this computer. Needs npm and fetches 400 MB, so no other target depends on it.
 codex: $(VENV)/codex/.installed $(VENV)/artefacts/.installed
 	VAULTWIRE_CODEX=$(VENV)/codex/node_modules VAULTWIRE_UV=$(VENV)/artefacts/bin \
-		$(BIN)/python -m pytest tests/packaging/codex_plugin.py $(ARGS)
+		$(BIN)/python -m pytest tests/packaging/codex_plugin.py tests/clients/hooks.py $(ARGS)
 
 $(VENV)/codex/.installed: $(VENV)/.developing $(wildcard tests/packaging/codex/*.json)
 	mkdir -p $(VENV)/codex

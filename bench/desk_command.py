@@ -13,7 +13,7 @@ from pathlib import Path
 from bench import desk_page
 
 from vaultwire.app.engine import open_index, open_settings
-from vaultwire.review.reviewer import Reviewer
+from vaultwire.review import Reviewer
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Write

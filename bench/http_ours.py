@@ -10,6 +10,7 @@ import sys
 
 import uvicorn
 from bench.noop_server import noop
+from scripts.pages.schema import describe
 
 from vaultwire import app
 from vaultwire.app import engine
@@ -17,7 +18,6 @@ from vaultwire.app.serving import Address, HttpApp, NetworkServer, make_network_
 from vaultwire.config import make_config
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import Toolset
-from vaultwire.toolkit.schema import describe
 from vaultwire.transports.guard import Observer
 from vaultwire.transports.http_server import Limits
 from vaultwire.transports.listening import local_names

@@ -8,13 +8,14 @@ from __future__ import annotations
 import sys
 from typing import Annotated, TypedDict
 
+from scripts.pages.schema import describe
+
 from vaultwire import app
 from vaultwire.app import engine
 from vaultwire.config import make_config
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import Toolset
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.toolkit.schema import describe
 from vaultwire.transports import stdio
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.value_types import Progress

@@ -112,7 +112,7 @@ def _calls_in_turn(cluster: Cluster, alone: Path, root: Path) -> dict[str, float
     owner = next(replica for replica in cluster.replicas if replica.owns())
     other = next(replica for replica in cluster.replicas if replica is not owner)
     folders = {"VAULTWIRE_STATE": str(root / "state"), "VAULTWIRE_CACHE": str(root / "cache")}
-    with Serving(alone, **folders) as single:
+    with Serving(alone, command=[sys.executable, "-m", "vaultwire", "serve"], **folders) as single:
         one, here, there = (
             _Caller("127.0.0.1", single.port),
             _at(owner, cluster.key),
@@ -147,7 +147,7 @@ def _take_over(cluster: Cluster) -> float:
         time.sleep(0.02)
     took = time.monotonic() - began
     owner.start()
-    wait_for(owner.is_ready)
+    wait_for("the owner is ready", owner.is_ready)
     return took
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from scripts.pages import clients_page, configuration_page, tools_page
+from scripts.pages.schema import declared_tools, describe
 
 from vaultwire import tools
 from vaultwire.app.engine import make_outside
-from vaultwire.obsidian.command import FilesBackend
+from vaultwire.obsidian.command import Backend
 from vaultwire.toolkit.catalog import APP_CATALOG, CATALOG
-from vaultwire.toolkit.schema import declared_tools, describe
 from vaultwire.tools.obsidian_cli.family import make_family
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +24,7 @@ _DOCS = _ROOT / "docs"
 def main() -> int:
     """Write the files, or with ``--check`` name the stale ones; the exit code is their number."""
     descriptions = [describe(tool) for tool in declared_tools(tools, make_outside())]
-    family = [describe(tool) for tool in make_family(FilesBackend)]
+    family = [describe(tool) for tool in make_family(Backend)]
     stale = 0
     # The catalogs come first: the examples on the tools' page are calls of the tools that they list.
     pages: tuple[tuple[Path, Callable[[], str]], ...] = (

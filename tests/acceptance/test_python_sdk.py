@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import jsonschema
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import (
@@ -23,6 +22,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from support.schemas import hold_to
 from support.serving import Serving
 from support.vaults import write_vault
 
@@ -116,7 +116,7 @@ def test_the_client_lists_and_calls_every_tool(reach: Reach, mode: str, tmp_path
                 assert result.content
                 schema = schemas[name]
                 assert schema is not None
-                jsonschema.validate(result.structured_content, schema)
+                hold_to(result.structured_content, schema)
 
     anyio.run(converse)
 

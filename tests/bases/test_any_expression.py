@@ -14,8 +14,7 @@ from support.bases import recorded, recorded_row
 from vaultwire.bases.base import Broken, NotABaseError, read_base, read_expression
 from vaultwire.bases.comparing import to_json
 from vaultwire.bases.evaluation import evaluate
-from vaultwire.bases.functions.on_values import DATE_FIELDS, DURATION_FIELDS
-from vaultwire.bases.functions.table import FILE_FIELDS, GLOBALS, LAMBDAS, METHODS
+from vaultwire.bases.functions import FILE_FIELDS, GLOBALS, LAMBDAS, METHODS
 from vaultwire.bases.parser import (
     Binary,
     Call,
@@ -31,6 +30,7 @@ from vaultwire.bases.parser import (
     parse,
     to_text,
 )
+from vaultwire.bases.value_functions import DATE_FIELDS, DURATION_FIELDS
 from vaultwire.bases.values import ErrorValue, text_of
 
 CONTEXT: dict[str, Any] = recorded()["context"]

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from support import forking
 from support.behind import Relay
-from support.serving import PATIENCE, Serving
+from support.forking import loaded
+from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire.cli.servers import make_target
 from vaultwire.config import ConfigError
@@ -85,14 +87,7 @@ def test_what_is_no_url_is_said(url: str, words: str) -> None:
     ],
 )
 def test_what_cannot_be_is_one_line_and_exit_code_2(arguments: list[str], words: str) -> None:
-    finished = subprocess.run(
-        [sys.executable, "-m", "vaultwire", "connect", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    finished = forking.run(loaded("vaultwire", "connect", *arguments))
     assert (finished.returncode, finished.stdout) == (2, "")
     assert finished.stderr.startswith("vaultwire: ")
     assert words in finished.stderr

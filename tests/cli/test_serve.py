@@ -16,7 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from support import forking
 from support.command_line import run_command
+from support.forking import loaded
 from support.serving import PATIENCE, Reply, Serving, stage
 from support.vaults import write_vault
 
@@ -29,15 +31,7 @@ def vault(tmp_path: Path) -> Path:
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "vaultwire", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-        timeout=PATIENCE,
-        check=False,
-    )
+    return forking.run(loaded("vaultwire", *arguments), environment)
 
 
 def assert_cannot_start(finished: subprocess.CompletedProcess[str], *words: str) -> None:

@@ -29,8 +29,8 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from conformance.run import HTTP, NOT_OURS, bad_runs
-from support.cluster import LEASE_SECONDS, Cluster, Replica, enter_network, missing_programs, vaults, wait_for
-from support.mixed_load import Done, Door, Load, Outcome
+from support.cluster import LEASE_SECONDS, Cluster, Replica, enter_network, missing_programs, vaults
+from support.mixed_load import Answer, Done, Door, Load, Outcome, join_all
 
 _REPLICA = Path(__file__).parents[1] / "conformance" / "replica.py"
 _EVERY = 5.0
@@ -39,8 +39,37 @@ _AWAY = LEASE_SECONDS + 1.5
 _CLIENT_SECONDS = 10.0
 _KINDS = ("kill", "stop", "cut", "restart", "kill", "stop", "fail over", "cut", "kill", "stop", "cut")
 _PROBE_SECONDS = 2.0
+# A vault that is not written to for so long after a failure is a fault.
+_MOST_AWAY = 60.0
+_TELL_EVERY = 5.0
 _MOST_TOLD = 20
 _PARTS = ("conformance", "failures", "backup")
+
+
+class Progress:
+    """Says every five seconds, on a thread of its own, what the run does and waits for."""
+
+    def __init__(self) -> None:
+        self.does: Callable[[], str] = lambda: "starting"
+        """Returns what is told."""
+        self._began = 0.0
+
+    def start(self) -> None:
+        """Begin to tell it."""
+        self._began = time.monotonic()
+        threading.Thread(target=self._run, name="progress", daemon=True).start()
+
+    def begins(self, what: str) -> None:
+        """Tell this from now on."""
+        self.does = lambda: what
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(_TELL_EVERY)
+            _say(f"[{time.monotonic() - self._began:4.0f} s] {self.does()}")
+
+
+PROGRESS = Progress()
 
 
 class Failure(NamedTuple):
@@ -58,21 +87,31 @@ class Chaos:
         self._cluster, self._load = cluster, load
         self._random = random.Random(load.seed)
         self._seconds = seconds
+        self._now = "beginning"
         self.failures: list[Failure] = []
+        self.faults: list[str] = []
+        PROGRESS.does = self._does
+
+    def _does(self) -> str:
+        answered, calls = Counter(call.outcome for call in self._load.done), len(self._load.done)
+        return f"{calls} calls, {answered[Outcome.DONE]} done; {self._now}"
 
     def run(self) -> None:
         """Fail, heal, and go on until the time is over."""
         end = time.monotonic() + self._seconds
         numbers = range(int(self._seconds / _EVERY) - 1)
         for number in numbers:
+            self._now = f"{number} failures, waiting for the next"
             due = end - self._seconds + (number + 1) * _EVERY
             time.sleep(max(0.0, due - time.monotonic()))
             self._fail(_KINDS[number % len(_KINDS)])
+        self._now = "waiting for the end"
         time.sleep(max(0.0, end - time.monotonic()))
 
     def _fail(self, kind: str) -> None:
         cluster = self._cluster
         probes = _Probes(cluster, self._load)
+        self._now = f"{kind} is being done"
         if kind in _OF_DATABASE:
             whom = "database"
             _OF_DATABASE[kind](cluster)
@@ -85,7 +124,9 @@ class Chaos:
             probes.start()
             time.sleep(1.0 if kind == "kill" else _AWAY)
             _HEAL[kind](replica)
+        self._now = f"waiting until all vaults are written to after {kind} of {whom}"
         self.failures.append(Failure(kind, whom, probes.wait()))
+        self.faults += [f"after {kind} of {whom}: {fault}" for fault in probes.faults]
 
 
 _OF_DATABASE: Mapping[str, Callable[[Cluster], None]] = {
@@ -109,9 +150,13 @@ class _Probes:
 
     def __init__(self, cluster: Cluster, load: Load) -> None:
         self.away: dict[str, float] = {}
+        self.faults: list[str] = []
         self._cluster, self._load = cluster, load
         self._began = 0.0
-        self._threads = [threading.Thread(target=self._probe, args=(name,)) for name in load.vaults]
+        self._threads = [
+            threading.Thread(target=self._probe, args=(name,), name=f"probe of {name}", daemon=True)
+            for name in load.vaults
+        ]
 
     def start(self) -> None:
         """Begin."""
@@ -121,19 +166,23 @@ class _Probes:
 
     def wait(self) -> dict[str, float]:
         """Wait for all, and return the seconds of each vault."""
-        for thread in self._threads:
-            thread.join()
+        join_all(self._threads, 2 * _MOST_AWAY)
         return self.away
 
     def _probe(self, name: str) -> None:
-        is_done = False
+        is_done, answer = False, Answer(Outcome.UNKNOWN, "")
         while not is_done:
+            if time.monotonic() - self._began > _MOST_AWAY:
+                self.faults.append(
+                    f"{name} was not written to for {_MOST_AWAY:.0f} s; the last answer: {answer.text!r}"
+                )
+                return
             door = Door(self._cluster.address, self._cluster.port, self._cluster.key, _PROBE_SECONDS)
             content = f"still there at {time.monotonic()}"  # another text each time, so that it is a change
             arguments = {"path": "Probe.md", "content": content, "mode": "overwrite", "vault": name}
-            is_done = door("write_note", arguments).outcome is Outcome.DONE
+            answer = door("write_note", arguments)
             door.close()
-            is_done = is_done or self._load.last_written[name] > self._began
+            is_done = answer.outcome is Outcome.DONE or self._load.last_written[name] > self._began
             self.away[name] = time.monotonic() - self._began
             time.sleep(0.1)
 
@@ -146,21 +195,25 @@ def chaos(clients: int, seconds: float, count: int, seed: int, *, has_network: b
         load.make_notes(by_name)
         for folder in folders:
             (folder / "Probe.md").write_text("still there?")
+        PROGRESS.begins("starting the cluster")
         options = [part for folder in folders for part in ("--vault", str(folder))]
         with Cluster(options, has_network=has_network) as cluster:
             failing = Chaos(cluster, load, seconds)
             load.run(lambda _: Door(cluster.address, cluster.port, cluster.key, _CLIENT_SECONDS), failing.run)
-            for replica in cluster.replicas:
-                wait_for(replica.is_ready)
+            PROGRESS.begins("waiting until all replicas are ready")
+            cluster.wait_until_ready()
             _tell(load.done, failing.failures)
+            PROGRESS.begins("ending the cluster")
         for folder in folders:
             (folder / "Probe.md").unlink()
-        return load.faults(by_name)
+        PROGRESS.begins("looking for what is lost, doubled, torn, and whether the histories are linearizable")
+        return failing.faults + load.faults(by_name)
 
 
 def conformance(node: str, suite: str, *, has_network: bool) -> list[str]:
     """Run the official suite through the balancer, with three replicas of its fixtures behind it."""
     program = [sys.executable, str(_REPLICA)]
+    PROGRESS.begins("conformance")
     with (
         vaults(1) as folders,
         Cluster(["--vault", str(folders[0])], has_network=has_network, command=program) as cluster,
@@ -172,6 +225,7 @@ def conformance(node: str, suite: str, *, has_network: bool) -> list[str]:
 
 def backup(*, has_network: bool) -> list[str]:
     """Back up and restore as docs/teams.md says: what was in the backup is there and can be undone, and nothing else."""
+    PROGRESS.begins("backup and restore")
     with vaults(1) as folders, Cluster(["--vault", str(folders[0])], has_network=has_network) as cluster:
         door = Door(cluster.address, cluster.port, cluster.key, _CLIENT_SECONDS)
         copy = cluster.folder / "notes"
@@ -187,8 +241,7 @@ def backup(*, has_network: bool) -> list[str]:
         cluster.restore(dump)
         for replica in cluster.replicas:
             replica.start()
-        for replica in cluster.replicas:
-            wait_for(replica.is_ready)
+        cluster.wait_until_ready()
         changes = door("list_changes", {}).text
         undone = door("undo_changes", {"changes": [1]})
         notes = sorted(path.name for path in folders[0].iterdir())
@@ -244,6 +297,7 @@ def main() -> int:
     has_network = enter_network()
     seed = random.randrange(10**6) if options.seed is None else options.seed
     _say(f"seed {seed}; {'network namespaces' if has_network else 'three ports'}")
+    PROGRESS.start()
     parts, faults = options.part or _PARTS, []
     if "conformance" in parts:
         faults += conformance(options.node, options.suite, has_network=has_network)

@@ -1,4 +1,4 @@
-"""Random calls, each through a server by chance, give the same answers and notes as one after another on one server."""
+"""Random calls about two vaults of several owners, each through a server by chance: as one after another on one server."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from support.vaults import write_vault
 from vaultwire.cluster.database import Database
 
 NOTES = "".join(f"=== Note{number}.md\nnote {number}, see [[Note{(number + 1) % 6}]]\n" for number in range(6))
-CALLS = 60
+CALLS = 80
+VAULTS = ("Notes", "Plans")
 Step: TypeAlias = "tuple[str, dict[str, Any]]"
 
 
 def steps(chance: random.Random) -> Iterator[Step]:
     """Yield calls. Some are refused, as their notes are not there, or are already."""
+    made = dict.fromkeys(VAULTS, 0)
     for number in range(CALLS):
+        vault = chance.choice(VAULTS)
         name, other = (f"Note{chance.randrange(7)}" for _ in range(2))
         folder = chance.choice(["", "Folder/", "Deep/Folder/"])
         choices: list[Step] = [
@@ -36,12 +39,14 @@ def steps(chance: random.Random) -> Iterator[Step]:
             ),
             ("move_notes", {"paths": [name], "to": f"/{folder}{other}"}),
             ("delete_note", {"path": name}),
-            ("undo_changes", {"changes": [chance.randint(1, number // 2 + 1)]}),
+            ("undo_changes", {"changes": [chance.randint(1, made[vault] // 2 + 1)]}),
             ("read_notes", {"paths": [name, other]}),
             ("search_notes", {"query": f"look OR {number // 2}"}),
             ("list_changes", {}),
         ]
-        yield chance.choice(choices)
+        made[vault] += 1
+        tool, arguments = chance.choice(choices)
+        yield tool, {**arguments, "vault": vault}
 
 
 def answer_of(server: Serving, step: Step) -> str:
@@ -52,21 +57,24 @@ def answer_of(server: Serving, step: Step) -> str:
     return re.sub(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\+00:00", "TIME", text)
 
 
-def files(vault: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(vault)): path.read_bytes() for path in sorted(vault.rglob("*")) if path.is_file()}
+def files(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of all notes below a folder, by their paths there."""
+    paths = (path for vault in VAULTS for path in sorted((folder / vault).rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_many_servers_are_as_one(seed: int, tmp_path: Path, url: str, database: Database) -> None:
-    alone, shared = (write_vault(tmp_path / part / "Notes", NOTES) for part in ("alone", "shared"))
+    alone, shared = ([write_vault(tmp_path / part / name, NOTES) for name in VAULTS] for part in ("alone", "shared"))
     chance = random.Random(seed)
     calls = list(steps(chance))
     with ExitStack() as running:
-        home = tmp_path / "alone"
+        home = tmp_path / "state"
         folders = {"VAULTWIRE_STATE": str(home / "state"), "VAULTWIRE_CACHE": str(home / "cache")}
-        one = running.enter_context(Serving(alone, **folders))
+        one = running.enter_context(Serving(alone[0], "--vault", str(alone[1]), **folders))
         team = Team(shared, url, running)
         team.start_all()
+        team.wait_until_ready()
         refused = 0
         for number, step in enumerate(calls):
             if number == CALLS // 2:
@@ -75,5 +83,5 @@ def test_many_servers_are_as_one(seed: int, tmp_path: Path, url: str, database: 
             expected = answer_of(one, step)
             assert answer_of(chance.choice(team.servers), step) == expected, (seed, number, step)
             refused += expected.startswith("Error: ")
-    assert files(shared) == files(alone), seed
+    assert files(tmp_path / "shared") == files(tmp_path / "alone"), seed
     assert 0 < refused < CALLS // 2, refused  # most calls do something

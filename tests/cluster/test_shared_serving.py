@@ -245,7 +245,7 @@ def test_nobody_comes_from_outside_to_an_owner_that_asks_for_no_key(start: Start
     [
         (["--lease-seconds", "2"], "--lease-seconds must be from 3 to 300"),
         (["--replica-url", "10.0.0.7"], "--replica-url takes the address"),
-        (["--ide"], "--ide and --database exclude each other"),
+        (["--ide"], "Leave --ide out: assistants in editors use this server by its address"),
         (["--host", "0.0.0.0"], "--replica-url is needed"),
         (["--require-key"], "issue one with vaultwire keys issue NAME --database URL"),
     ],

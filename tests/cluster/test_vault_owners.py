@@ -6,57 +6,37 @@ import itertools
 import json
 import signal
 import sys
-from collections.abc import Generator, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from support.command_line import run_command
 from support.serving import Reply, Serving
-from support.teams import Client, Start, issue, text_of, wait_for
-from support.vaults import write_vault
+from support.teams import (
+    STATELESS,
+    VAULTS,
+    Client,
+    Start,
+    count,
+    issue,
+    text_of,
+    two_owners,
+    two_vaults,
+    uri,
+    wait_for,
+)
 from vaultwire.cluster.database import Database
 from vaultwire.cluster.leases import owners
 from vaultwire.cluster.members import Members
 
-VAULTS = ("Home", "Work")
-STATELESS = "2026-07-28"
-
 
 @pytest.fixture
-def start(tmp_path: Path, url: str, database: Database) -> Iterator[Start]:
+def start(tmp_path: Path, url: str) -> Iterator[Start]:
     """Starts a server with a state folder of its own, as on another machine."""
-    folders = [write_vault(tmp_path / name, f"=== Note.md\nin {name}\n") for name in VAULTS]
-    numbers = itertools.count(1)
-    with ExitStack() as running:
-
-        def begin(*options: str) -> Serving:
-            home = tmp_path / f"machine{next(numbers)}"
-            places = {"VAULTWIRE_STATE": str(home / "state"), "VAULTWIRE_CACHE": str(home / "cache")}
-            shared = ("--vault", str(folders[1]), "--database", url, "--lease-seconds", "3")
-            return running.enter_context(Serving(folders[0], *shared, *options, **places))
-
+    with two_vaults(tmp_path, url) as begin:
         yield begin
-
-
-def count(server: Serving) -> int:
-    """Return how many vaults a server owns."""
-    return int(server.request("GET", "/health").json["vaults"])
-
-
-def two_owners(start: Start, database: Database) -> tuple[Serving, Serving]:
-    """Return two servers that own one vault each: that of Home, and that of Work."""
-    first = start()
-    wait_for(lambda: count(first) == len(VAULTS))
-    second = start()
-    wait_for(lambda: (count(first), count(second)) == (1, 1))
-    addresses = {owner.vault: owner.address for owner in owners(database)}
-    by_address = {server.url: server for server in (first, second)}
-    # Both have noted who owns what when both answer for both.
-    pairs = [*itertools.product((first, second), VAULTS)]
-    wait_for(lambda: all(read(server, vault).status == 200 for server, vault in pairs))
-    return by_address[addresses["Home"]], by_address[addresses["Work"]]
 
 
 def read(server: Serving, vault: str) -> Reply:
@@ -65,10 +45,6 @@ def read(server: Serving, vault: str) -> Reply:
 
 def append(server: Serving, vault: str, text: str) -> Reply:
     return server.call("write_note", {"path": "Note.md", "content": text, "mode": "append", "vault": vault})
-
-
-def uri(vault: str) -> str:
-    return f"obsidian://vault/{vault}/Note.md"
 
 
 def test_each_vault_has_an_owner_and_every_server_answers_for_both(start: Start, database: Database) -> None:
@@ -188,7 +164,7 @@ def test_a_session_ends_everywhere(start: Start, database: Database) -> None:
     for server in servers:
         assert client.post(server, "resources/list", {}).status == 200
     assert client.request(servers[1], "DELETE").status == 204
-    wait_for(lambda: all(client.post(server, "resources/list", {}).status == 404 for server in servers))
+    assert [client.post(server, "resources/list", {}).status for server in servers] == [404, 404]
 
 
 def test_nobody_uses_the_session_of_another_key(start: Start, database: Database, url: str) -> None:
@@ -246,6 +222,38 @@ def test_an_owner_that_is_paused_wakes_without_its_vault_and_holds_up_no_other(
     wait_for(lambda: home.request("GET", "/ready").json["role"] == "stand-by" or count(work) == 1)
     wait_for(lambda: append(home, "Home", "later\n").status == 200)
     assert text_of(read(home, "Home")).count("by the other") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGSTOP")
+def test_a_call_that_is_passed_on_to_a_paused_owner_is_answered_once_another_owns_the_vault(
+    start: Start, database: Database
+) -> None:
+    home, work = two_owners(start, database)
+    client = Client(work)
+    edit = {"path": "Note.md", "content": "perhaps\n", "mode": "append", "vault": "Home"}
+    calls: list[Callable[[], Reply]] = [
+        lambda: read(work, "Home"),
+        lambda: client.post(work, "resources/read", {"uri": uri("Home")}),
+        lambda: client.post(work, "prompts/get", {"name": "summarize", "arguments": {"vault": "Home"}}),
+        lambda: append(work, "Home", "perhaps\n"),
+        lambda: client.post(work, "tools/call", {"name": "write_note", "arguments": edit}),
+        lambda: work.call("more_tools", {"tool": "write_note", "arguments": edit}),
+    ]
+    with ThreadPoolExecutor(len(calls)) as pool:
+        home.process.send_signal(signal.SIGSTOP)
+        *reads, a, b, c = [future.result() for future in [pool.submit(call) for call in calls]]
+    assert home.process.poll() is None  # still paused: nobody but the other server can have answered
+    for reply in reads:
+        assert (reply.status, reply.headers["retry-after"], reply.json["error"]) == (503, "2", "SERVER_BUSY"), reply
+        assert "has not answered. Nothing was changed." in reply.json["message"]
+    for reply in (a, b, c):
+        assert (reply.status, reply.json["error"]) == (503, "SERVER_BUSY"), reply
+        assert "perhaps has done it: look first" in reply.json["message"]
+    wait_for(lambda: count(work) == len(VAULTS))
+    assert "in Home" in text_of(read(work, "Home"))
+    home.process.send_signal(signal.SIGCONT)
+    wait_for(lambda: read(home, "Home").status == 200)
+    assert text_of(read(home, "Home")).count("perhaps") == 0  # it woke after its lease, and did nothing
 
 
 def test_shares(database: Database) -> None:

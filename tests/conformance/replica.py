@@ -33,11 +33,15 @@ def main() -> None:
     config = make_config(**run_options.read_all(options))
 
     def make_methods(_records_of: object) -> tuple[Methods, Narrow]:
-        handlers = make_handlers(Path(config.vault))
+        handlers = make_handlers({name: Path(path) for name, path in config.vaults.items()})
         methods = handlers, partial(make_session, handlers)
         return methods, lambda _folders: methods
 
-    serve_all([SharedServer(config, network_config(config, options), make_methods, lambda *_, **__: None)], Limits())
+    def tell(url: str, **_: object) -> None:
+        sys.stdout.write(f"{url}/mcp\n")
+        sys.stdout.flush()
+
+    serve_all([SharedServer(config, network_config(config, options), make_methods, tell)], Limits())
 
 
 if __name__ == "__main__":

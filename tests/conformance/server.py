@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -46,11 +47,12 @@ class FixtureHandlers(Handlers):
         return FixtureFeatures(self.vaults, None)
 
 
-def make_handlers(vault: Path) -> Handlers:
+def make_handlers(vaults: Mapping[str, Path]) -> Handlers:
+    """Return the handlers over vaults, given by their names; a single one has none."""
     subscriptions = Subscriptions([*LIST_CHANGES, RESOURCE_UPDATES])
     return FixtureHandlers(
         Fixtures(subscriptions).toolset(),
-        lambda: open_vault(vault),
+        {name if len(vaults) > 1 else "": partial(open_vault, path) for name, path in vaults.items()},
         Policy(),
         subscriptions=subscriptions,
         task_seconds=TASK_SECONDS,
@@ -84,7 +86,7 @@ def serve(app: App, stop: Callable[[], Awaitable[None]], port: int) -> None:
 
 def main(where: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        handlers = make_handlers(Path(folder))
+        handlers = make_handlers({"": Path(folder)})
         if where == "stdio":
             stdio.run(make_session(handlers), handlers)
             return

@@ -153,7 +153,6 @@ class Device:
         proposals = Holding(changes).proposals
         steps = [step for detailed in changes.show_all(numbers) for step in detailed.steps]
         steps += [step for waiting in [*proposals.delayed(), *proposals.all()] for step in waiting.steps]
-        assert steps, "there is no journal where it is looked for"
         contents = [content for step in steps if isinstance(step, Write) for content in (step.before, step.after)]
         return [content.decode() for content in contents if content is not None]
 
@@ -329,4 +328,5 @@ def test_every_added_line_is_in_the_vault_in_a_copy_or_in_the_journal(tmp_path: 
         for text in device.texts_on_record():
             on_record.update(text.splitlines())
     assert life.lines
+    assert on_record, f"there is no journal where it is looked for, seed {seed}"  # one device may have changed nothing
     assert life.lines <= in_files | on_record, f"seed {seed}"

@@ -12,12 +12,11 @@ import pytest
 from support.dql_text import parse_expression
 from vaultwire.bases.row import FileFacts, LinkFact
 from vaultwire.bases.values import Budget, CellError, Value
-from vaultwire.dataview.evaluation import check_calls, compile_expression, evaluate
 from vaultwire.dataview.fields import NO_FIELDS, NoteFields, note_fields
 from vaultwire.dataview.functions import FUNCTION_NAMES, Frame, Shared
 from vaultwire.dataview.pages import Page, Vault
-from vaultwire.dataview.parser import QueryProblem, parse_query
-from vaultwire.dataview.tree import nodes_of
+from vaultwire.dataview.parser import QueryProblem, nodes_of, parse_query
+from vaultwire.dataview.running import check_calls, compile_expression, evaluate
 from vaultwire.dataview.values import equal, text_of
 from vaultwire.markdown.parse import parse_note
 

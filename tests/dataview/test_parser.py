@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from support.dql_text import expression_text, parse_expression, to_text
 from vaultwire.bases.values import Duration
-from vaultwire.dataview.parser import QueryProblem, parse_duration, parse_query
-from vaultwire.dataview.tree import (
+from vaultwire.dataview.parser import (
     Applied,
     Binary,
     BothSources,
@@ -29,8 +28,11 @@ from vaultwire.dataview.tree import (
     Not,
     NotSource,
     Query,
+    QueryProblem,
     QueryType,
     TagSource,
+    parse_duration,
+    parse_query,
 )
 
 _NAMES = st.sampled_from(["due", "file", "simple-field", "Größe", "row", "x1", "sort", "🎅", "a_b", "this"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.vaults import open_vault, write_vault
+from vaultwire.desk.api import DeskVaults
 from vaultwire.desk.plugin_endpoint import PluginReview
-from vaultwire.review.reviewer import Reviewer
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Write
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
@@ -16,10 +16,7 @@ def test_a_read_only_pane_shows_and_keeps_and_changes_no_note(tmp_path: Path) ->
     root = write_vault(tmp_path / "vault", "=== Plan.md\none\n")
     vault = open_vault(root, state=tmp_path / "state")
     vault.used_by(Caller("claude"), "write_note").writing.write("Plan.md", "two\n", "overwrite", None, NO_PROGRESS)
-    person = Caller("you")
-    person.is_person = True
-    reviewer = Reviewer(vault.used_by(person, "desk"))
-    pane = PluginReview(lambda: reviewer, read_only=True)
+    pane = PluginReview(DeskVaults({"": lambda: vault}, read_only=True))
     assert len(pane.items()["items"]) == 1
     refused = pane.answer({"type": "decide", "id": "c1", "action": "undo"})
     assert refused is not None
@@ -38,10 +35,7 @@ def test_a_part_is_accepted_of_what_was_shown_and_of_nothing_else(tmp_path: Path
     proposed = "".join(lines).replace("line 3\n", "LINE 3\n").replace("line 16\n", "LINE 16\n").encode()
     step = Write(VaultPath("Plan.md"), (root / "Plan.md").read_bytes(), proposed)
     vault.holding.proposals.add("write", Author("claude", "edit_note", "s1"), [step], label="a wish")
-    person = Caller("you")
-    person.is_person = True
-    reviewer = Reviewer(vault.used_by(person, "desk"))
-    pane = PluginReview(lambda: reviewer)
+    pane = PluginReview(DeskVaults({"": lambda: vault}))
     accept_first = {"type": "decide", "id": "p1", "action": "accept", "file": 0, "hunk": 0}
 
     pane.answer({"type": "show", "id": "p1"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from vaultwire.bases.functions.on_values import DATE_FIELDS, DURATION_FIELDS
-from vaultwire.bases.functions.table import ANY, FILE_FIELDS, GLOBALS, LAMBDAS, METHODS
+from vaultwire.bases.functions import ANY, FILE_FIELDS, GLOBALS, LAMBDAS, METHODS
+from vaultwire.bases.value_functions import DATE_FIELDS, DURATION_FIELDS
 
 FIELDS = {
     "String": ("length",),

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from interaction.conftest import EVERY_DOOR, EVERY_REVISION
 from support.http_wire import Client
 from support.proofs import proves
+from support.schemas import hold_to
 from support.vaults import snapshot
 from support.wire import STATELESS_REVISION
 
@@ -69,7 +69,7 @@ def check_envelope_and_data(result: dict[str, Any], text: str, tool: dict[str, A
     assert result["_meta"]["executionTime"] >= 0
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", result["_meta"]["timestamp"])
     if revision >= "2025-06-18":
-        jsonschema.validate(result["structuredContent"], tool["outputSchema"])
+        hold_to(result["structuredContent"], tool["outputSchema"])
         assert not text.lstrip().startswith("{"), "the data once more, instead of text for a model"
     else:
         assert "structuredContent" not in result

@@ -23,7 +23,7 @@ SINS = [
     ("Rooms import inwards only", "review/diff/words.py", "import vaultwire.toolkit.registry"),
     ("Rooms import inwards only", "vault/vault.py", "import vaultwire.review.diff.rows"),
     ("Rooms import inwards only", "transports/rest.py", "import vaultwire.desk.access"),
-    ("Rooms import inwards only", "review/reviewer.py", "import vaultwire.desk.access"),
+    ("Rooms import inwards only", "review/__init__.py", "import vaultwire.desk.access"),
     ("What a person reviews knows only the engine", "review/diff/words.py", "import vaultwire.installation"),
     ("The engine and the tools are synchronous", "review/diff/words.py", "import asyncio"),
     ("Differences for people", "review/diff/words.py", "import vaultwire.review.diff.rows"),

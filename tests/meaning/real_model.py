@@ -20,7 +20,6 @@ from support.calls import call
 from support.vaults import write_vault
 from vaultwire.app.engine import open_vault
 from vaultwire.config import make_config
-from vaultwire.meaning.finding import rank_score
 from vaultwire.meaning.models import open_embedder
 from vaultwire.vault.vault import Vault
 
@@ -81,20 +80,28 @@ def test_a_question_in_other_words_finds_its_note(vault: Vault, question: str, p
     assert path in paths(vault, question)[:2]
 
 
-@pytest.mark.parametrize("query", ["water", "night", "oven water", "January zebra"])
-def test_words_and_meaning_are_put_together_by_the_ranks_of_both(vault: Vault, query: str) -> None:
-    by_meaning = paths(vault, query, meaning="only")
-    data = call(vault, "search_notes", query=query, meaning="off").data
-    by_words = [note["path"] for note in [*data["notes"], *data.get("partial_matches", [])]]
-    known = [word for word in query.split() if paths(vault, word, meaning="off")]
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [("water", 1), ("night", 1), ("oven water", 2), ("January zebra", 2), ("Where does the bread rest at night?", 3)],
+)
+def test_words_and_meaning_are_put_together_by_the_documented_sum(vault: Vault, query: str, words: int) -> None:
+    meaning = call(vault, "search_notes", query=query, meaning="only").data["notes"]
+    near = vault.near(query, "", only=True)
+    assert near is not None
+    by_meaning = {hit.path: hit.likeness for hit in near.hits}
+    assert [*by_meaning] == [note["path"] for note in meaning]
+    lowest, highest = min(by_meaning.values()), max(by_meaning.values())
+    data = call(vault, "search_notes", query=query, meaning="off", explain="hits").data
+    by_words = {note["path"]: note for note in [*data["notes"], *data.get("partial_matches", [])]}
+    best = max(note["score"] for note in by_words.values())
     together = call(vault, "search_notes", query=query).data["notes"]
     assert {note["path"] for note in together} == {*by_words, *by_meaning}
     for note in together:
-        words, meaning = (
-            rank_score(ranks.index(note["path"]) + 1) if note["path"] in ranks else 0.0
-            for ranks in (by_words, by_meaning)
-        )
-        assert note["score"] == pytest.approx(len(known) / len(query.split()) * words + meaning, abs=0.51), note["path"]
+        expected = 70 * (by_meaning[note["path"]] - lowest) / (highest - lowest)
+        if (hit := by_words.get(note["path"])) is not None:
+            lacking = {*hit.get("missing", []), *data.get("absent_words", [])}
+            expected += 30 * hit["score"] / best * (1 - len(lacking) / words)
+        assert note["score"] == pytest.approx(expected, abs=1.5), note["path"]
     scores = [note["score"] for note in together]
     assert scores == sorted(scores, reverse=True)
 

@@ -29,7 +29,7 @@ from support.vaults import write_vault
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.config import ConfigError, make_config
 from vaultwire.meaning.embedding import Embedding, _Limits
-from vaultwire.meaning.finding import Finding, fused, rank_score
+from vaultwire.meaning.finding import Finding, fused, meaning_scores
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.value_types import NO_PROGRESS, Hit, Line, MeaningHit, VaultPath
 from vaultwire.vault.vault import Vault
@@ -568,7 +568,7 @@ def test_why_a_note_is_found_names_its_place_by_meaning(vault: Vault) -> None:
     assert explained["note"]["reasons"][0].startswith("by meaning it is number 1, 9")
 
 
-def test_why_of_words_and_meaning_together_has_both_ranks_and_the_order_that_is_shown(vault: Vault) -> None:
+def test_why_of_words_and_meaning_together_has_both_parts_and_the_order_that_is_shown(vault: Vault) -> None:
     embed(vault)
     outcome = call(vault, "search_notes", query="Where is the automobile?", explain="hits")
     explained = outcome.data["explained"]
@@ -579,7 +579,7 @@ def test_why_of_words_and_meaning_together_has_both_ranks_and_the_order_that_is_
         assert np.isclose(sum(part["score"] for part in why["parts"]), why["score"])
         assert round(why["score"]) == note["score"]
     (ride,) = (why for why in explained["notes"] if why["path"] == "Ride.md")
-    assert [part["where"] for part in ride["parts"]] == ["rank by words", "rank by meaning"]
+    assert [part["where"] for part in ride["parts"]] == ["words", "meaning"]
     assert ride["reasons"][0].startswith("by meaning it is number ")
     assert ride["reasons"][1].startswith("by words it is number 1: ")
     assert ride["reasons"][1] in outcome.texts[0]
@@ -617,32 +617,56 @@ def test_a_command_finds_by_meaning(tmp_path: Path, model: str, monkeypatch: pyt
     assert "VAULTWIRE_MEANING" in refused.stderr
 
 
-# ---------------------------------------------------------------------- ranks together
+# ---------------------------------------------------------------------- words and meaning together
 
 
-def hit(name: str) -> Hit:
-    return Hit(VaultPath(name), 5.0, 1, [Line(1, name)])
+def hit(name: str, score: float = 5.0, missing: tuple[str, ...] = ()) -> Hit:
+    return Hit(VaultPath(name), score, 1, [Line(1, name)], missing=missing)
 
 
-def near(*names: str) -> list[MeaningHit]:
+def near(**likeness: float) -> list[MeaningHit]:
+    scored = zip(likeness.items(), meaning_scores([*likeness.values()]), strict=True)
     return [
-        MeaningHit(VaultPath(name), 0.9, rank, [Line(2, name)], rank_score(rank)) for rank, name in enumerate(names, 1)
+        MeaningHit(VaultPath(name), value, rank, [Line(2, name)], score)
+        for rank, ((name, value), score) in enumerate(scored, 1)
     ]
 
 
-def test_words_count_less_the_fewer_of_them_the_vault_knows() -> None:
-    together = [each.path for each in fused(near("m", "both"), ["x", "y"], [hit("w"), hit("both")], [])]
-    assert together[0] == "both"
-    foreign = [each.path for each in fused(near("m", "n"), ["x", "y", "z"], [hit("w")], ["y", "z"])]
-    assert foreign == ["m", "n", "w"]
-    unknown = fused(near("m"), ["x"], [hit("w")], ["x"])
-    assert [(each.path, round(each.score)) for each in unknown] == [("m", 48), ("w", 0)]
+def scores(hits: list[Hit]) -> dict[str, float]:
+    return {each.path: round(each.score, 3) for each in hits}
+
+
+def test_meaning_gives_seventy_between_the_nearest_and_the_last_and_words_thirty_by_the_best() -> None:
+    together = fused(near(m=0.9, both=0.88, last=0.8), ["x", "y"], [hit("w", 8.0), hit("both", 6.0)], [])
+    assert [*scores(together).items()] == [("both", 56 + 22.5), ("m", 70), ("w", 30), ("last", 0)]
+
+
+def test_a_note_counts_by_the_share_of_the_words_that_it_has() -> None:
+    hits = [hit("all", 4.0), hit("half", 8.0, ("y",))]
+    assert scores(fused([], ["x", "y"], hits, [])) == {"all": 15, "half": 15}
+    assert scores(fused([], ["x", "y", "z", "v"], [hit("w", missing=("y",))], ["z", "v"])) == {"w": 7.5}
+    assert scores(fused([], ["x", "y"], [hit("w", missing=("little",))], [])) == {"w": 30}
+    foreign = fused(near(m=0.9, n=0.8, o=0.7), ["x", "y", "z"], [hit("w")], ["x", "y", "z"])
+    assert scores(foreign) == {"m": 70, "n": 35, "o": 0, "w": 0}
+
+
+@pytest.mark.parametrize(
+    ("likeness", "given"), [([], []), ([0.8], [70]), ([0.8, 0.8], [70, 70]), ([0.9, 0.5, -0.1], [70, 42, 0])]
+)
+def test_notes_that_are_equally_near_get_the_same(likeness: list[float], given: list[float]) -> None:
+    assert np.allclose(meaning_scores(likeness), given)
+
+
+def test_hits_without_a_score_or_words_leave_the_order_of_meaning() -> None:
+    assert scores(fused(near(m=0.9, n=0.8), ["x"], [hit("n", 0.0)], [])) == {"m": 70, "n": 0}
+    assert scores(fused(near(m=0.9, n=0.8), [], [hit("n")], [])) == {"m": 70, "n": 0}
+    assert fused([], ["x"], [], []) == []
 
 
 def test_a_hit_by_words_keeps_its_lines() -> None:
-    (first,) = fused(near("a"), ["x"], [hit("a")], [])
+    (first,) = fused(near(a=0.9), ["x"], [hit("a")], [])
     assert first.lines == [Line(1, "a")]
-    assert np.isclose(first.score, 1000 * 2 / 21)
+    assert first.score == 100
 
 
 # ---------------------------------------------------------------------- notes like a note

@@ -31,6 +31,21 @@ def test_a_worker_gives_the_vectors_of_the_model(tmp_path: Path, *, is_backgroun
         worker.close()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="priorities are classes there")
+@pytest.mark.parametrize(("is_background", "lower"), [(True, 15), (False, 0)])
+def test_notes_are_embedded_at_low_priority_and_questions_are_not(
+    tmp_path: Path, *, is_background: bool, lower: int
+) -> None:
+    worker = Worker(str(write_model(tmp_path)), is_background=is_background)
+    try:
+        worker.load(60)
+        assert worker._process is not None
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        assert os.getpriority(os.PRIO_PROCESS, worker._process.pid) == min(19, own + lower)
+    finally:
+        worker.close()
+
+
 def test_a_worker_at_rest_has_no_process_and_begins_again(tmp_path: Path) -> None:
     worker = Worker(str(write_model(tmp_path)), is_background=True)
     before = worker.embed(["car"], is_query=True, seconds=60)

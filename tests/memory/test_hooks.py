@@ -12,6 +12,8 @@ import pytest
 from support.command_line import run_command
 from support.vaults import snapshot, write_vault
 
+# What our hook says at the end of a turn.
+REQUEST = "Call remember for what should last, one fact each, clear by itself; leave out the rest, and go on."
 TRANSCRIPTS: dict[str, list[dict[str, Any]]] = {
     "claude-code": [
         {"type": "user", "message": {"role": "user", "content": "Fix it. From now on, run the linter first."}},
@@ -39,6 +41,26 @@ TRANSCRIPTS: dict[str, list[dict[str, Any]]] = {
         }
     ],
     "gemini-cli": [
+        {"sessionId": "s1", "kind": "main"},
+        {
+            "$set": {
+                "messages": [{"type": "user", "content": [{"text": "<session_context>always x</session_context>"}]}]
+            }
+        },
+        {
+            "type": "user",
+            "content": [
+                {
+                    "text": "<hook_context>Remembered:\n- We prefer &lt;b&gt;.</hook_context>\n\n"
+                    "From now on, run the linter first."
+                }
+            ],
+        },
+        {"type": "gemini", "content": "From now on, I obey."},
+        {"type": "user", "content": "We decided to use SQLite."},
+        {"type": "user", "content": [{"text": f"{REQUEST}\n- Always ask twice."}]},
+    ],
+    "gemini-cli, one record": [
         {
             "messages": [
                 {"type": "user", "content": "From now on, run the linter first."},
@@ -69,7 +91,7 @@ class Session:
         self.places = {"VAULTWIRE_STATE": str(tmp_path / "state"), "VAULTWIRE_CACHE": str(tmp_path / "cache")}
 
     def say(self, client: str) -> None:
-        lines = [json.dumps(each, indent=2 if client == "gemini-cli" else None) for each in TRANSCRIPTS[client]]
+        lines = [json.dumps(each, indent=2 if client.endswith("one record") else None) for each in TRANSCRIPTS[client]]
         self.transcript.write_text("\n".join(lines), encoding="utf-8")
 
     def hook(self, action: str, event: str, **more: Any) -> str:
@@ -129,7 +151,7 @@ def test_the_start_is_at_most_fifteen_hundred_tokens(session: Session) -> None:
 @pytest.mark.parametrize("client", [*TRANSCRIPTS])
 def test_what_should_last_is_offered_once(session: Session, client: str) -> None:
     session.say(client)
-    stop = "AfterAgent" if client == "gemini-cli" else "Stop"
+    stop = "AfterAgent" if client.startswith("gemini") else "Stop"
     assert session.hook("stop", stop, stop_hook_active=True) == ""
     offer = json.loads(session.hook("stop", stop))
     assert offer["decision"] == "block"

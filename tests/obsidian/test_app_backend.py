@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts.pages.schema import describe
 
 from support.obsidian_app import Computer
 from support.vaults import open_vault
-from vaultwire.obsidian.command import NOT_RUNNING, AppBackend, AppVault, BackendName, Backends, Command, FilesBackend
+from vaultwire.obsidian.command import NOT_RUNNING, AppVault, Backend, BackendName, Backends, Command
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
-from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import (
@@ -33,8 +33,8 @@ ID = "vault=00000000000000ab"
 
 
 @pytest.fixture
-def app(running: Computer, notes: Path) -> AppBackend:
-    return AppBackend(open_vault(notes), AppVault(Command(running.command), str(notes)))
+def app(running: Computer, notes: Path) -> Backend:
+    return Backend(open_vault(notes), AppVault(Command(running.command), str(notes)))
 
 
 def family_of(backends: Backends) -> dict[str, AnyTool]:
@@ -54,7 +54,7 @@ def refused(call: Callable[..., Any], *arguments: Any, **options: Any) -> VaultE
 # ---------------------------------------------------------------------- what it is told
 
 
-def test_the_vault_is_made_sure_of_once_and_comes_first(app: AppBackend, running: Computer) -> None:
+def test_the_vault_is_made_sure_of_once_and_comes_first(app: Backend, running: Computer) -> None:
     app.open(HOME, NO_PROGRESS, newtab=False)
     app.open(HOME, NO_PROGRESS, newtab=True)
     assert running.calls() == [
@@ -84,7 +84,7 @@ def test_what_the_files_say_is_not_asked_of_the_app_and_can_be_undone(running: C
 def test_an_app_that_does_not_run_is_not_started(computer: Computer, notes: Path) -> None:
     computer.know(notes)
     vault = open_vault(notes)
-    error = refused(AppBackend(vault, AppVault(Command(computer.command), str(notes))).open, HOME, newtab=False)
+    error = refused(Backend(vault, AppVault(Command(computer.command), str(notes))).open, HOME, newtab=False)
     assert (error.code, error.message) == (OBSIDIAN_NOT_RUNNING, NOT_RUNNING)
     with pytest.raises(VaultError) as every_call:
         Backends("app", Command(computer.command)).backend_of(vault)
@@ -92,7 +92,7 @@ def test_an_app_that_does_not_run_is_not_started(computer: Computer, notes: Path
     assert computer.calls() == []
 
 
-def test_an_app_that_ends_meanwhile_is_said_not_to_run(app: AppBackend, running: Computer) -> None:
+def test_an_app_that_ends_meanwhile_is_said_not_to_run(app: Backend, running: Computer) -> None:
     running.behave("not-running")
     assert refused(app.workspace).code == OBSIDIAN_NOT_RUNNING
 
@@ -102,7 +102,7 @@ def test_a_vault_the_app_does_not_know_is_not_touched(computer: Computer, notes:
     computer.know(tmp_path / "Other")
     computer.start_app()
     vault = open_vault(notes)
-    app = AppBackend(vault, AppVault(Command(computer.command), str(notes)))
+    app = Backend(vault, AppVault(Command(computer.command), str(notes)))
     assert refused(app.open, HOME, newtab=False).code == VAULT_NOT_FOUND
     with pytest.raises(VaultError) as every_call:
         Backends("app", Command(computer.command)).backend_of(vault)
@@ -128,7 +128,7 @@ def test_an_id_that_leads_to_another_vault_is_not_used(running: Computer, notes:
                 settings.write_text(known)
 
     app._command = Misled(running.command)
-    assert refused(AppBackend(open_vault(notes), app).workspace).code == VAULT_NOT_FOUND
+    assert refused(Backend(open_vault(notes), app).workspace).code == VAULT_NOT_FOUND
     assert running.calls() == [[ID, "vault", "info=path"]]
 
 
@@ -145,7 +145,7 @@ def test_an_id_that_leads_to_another_vault_is_not_used(running: Computer, notes:
         ("turned-off", OBSIDIAN_FAILED),
     ],
 )
-def test_an_error_with_exit_code_0_is_an_error(app: AppBackend, running: Computer, how: str, code: str) -> None:
+def test_an_error_with_exit_code_0_is_an_error(app: Backend, running: Computer, how: str, code: str) -> None:
     running.behave(how)
     error = refused(app.workspace)
     assert error.code == code
@@ -153,13 +153,11 @@ def test_an_error_with_exit_code_0_is_an_error(app: AppBackend, running: Compute
         assert error.details["candidates"] == ["Ideas/Plan.md", "Projects/Plan.md"]
 
 
-def test_a_note_that_went_missing_in_the_app_is_not_found(app: AppBackend) -> None:
+def test_a_note_that_went_missing_in_the_app_is_not_found(app: Backend) -> None:
     assert refused(app.open, VaultPath("Gone.md"), newtab=False).code == FILE_NOT_FOUND
 
 
-def test_what_an_app_with_an_old_installer_says_first_is_no_part_of_its_answer(
-    app: AppBackend, running: Computer
-) -> None:
+def test_what_an_app_with_an_old_installer_says_first_is_no_part_of_its_answer(app: Backend, running: Computer) -> None:
     workspace = app.workspace(NO_PROGRESS)
     running.behave("old-installer")
     assert app.workspace(NO_PROGRESS) == workspace
@@ -167,11 +165,11 @@ def test_what_an_app_with_an_old_installer_says_first_is_no_part_of_its_answer(
 
 def test_the_command_has_a_deadline_of_its_own(running: Computer, notes: Path) -> None:
     running.behave("slow")
-    app = AppBackend(open_vault(notes), AppVault(Command(running.command, seconds=0.3), str(notes)))
+    app = Backend(open_vault(notes), AppVault(Command(running.command, seconds=0.3), str(notes)))
     assert refused(app.workspace).code == TIMEOUT
 
 
-def test_what_only_the_app_has(app: AppBackend, running: Computer) -> None:
+def test_what_only_the_app_has(app: Backend, running: Computer) -> None:
     assert app.commands("app:", NO_PROGRESS) == ["app:go-back", "app:reload"]
     assert app.workspace(NO_PROGRESS).startswith("main\n└── tabs")
     assert app.evaluate("1 +\n1", NO_PROGRESS) == "1 +\n1"
@@ -185,31 +183,26 @@ def test_what_only_the_app_has(app: AppBackend, running: Computer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "runs", "kind"),
-    [
-        ("files", True, FilesBackend),
-        ("app", True, AppBackend),
-        ("auto", True, AppBackend),
-        ("auto", False, FilesBackend),
-    ],
+    ("choice", "runs", "is_asked"),
+    [("files", True, False), ("app", True, True), ("auto", True, True), ("auto", False, False)],
 )
 def test_auto_takes_the_app_when_it_runs(
-    computer: Computer, notes: Path, choice: BackendName, runs: bool, kind: type[FilesBackend]
+    computer: Computer, notes: Path, choice: BackendName, runs: bool, is_asked: bool
 ) -> None:
     computer.know(notes)
     if runs:
         computer.start_app()
     backends = Backends(choice, Command(computer.command))
     vault = open_vault(notes)
-    assert type(backends.backend_of(vault)) is kind
+    assert (backends.backend_of(vault).app is not None) is is_asked
     if choice == "auto" and runs:
         computer.know()
-        assert type(backends.backend_of(vault)) is FilesBackend  # it runs, and does not know the vault any more
+        assert backends.backend_of(vault).app is None  # it runs, and does not know the vault any more
         computer.know(notes)
-        assert type(backends.backend_of(vault)) is AppBackend
+        assert backends.backend_of(vault).app is not None
         settings = computer.settings / "obsidian.json"
         settings.write_text(settings.read_text().replace("true", "false"))
-        assert type(backends.backend_of(vault)) is FilesBackend  # it runs, and its command is turned off
+        assert backends.backend_of(vault).app is None  # it runs, and its command is turned off
 
 
 @pytest.mark.parametrize("choice", ["files", "auto"])

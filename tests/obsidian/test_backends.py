@@ -10,13 +10,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jsonschema
 import pytest
+from scripts.pages.schema import describe
 
+from support.schemas import hold_to
 from support.vaults import open_vault, write_vault
-from vaultwire.obsidian.command import FilesBackend
+from vaultwire.obsidian import command
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
-from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.tools.obsidian_cli.notes import Obsidian
 from vaultwire.vault.value_types import NO_PROGRESS
@@ -39,7 +39,7 @@ class Backend(NamedTuple):
         if isinstance(outcome, Failure):
             assert outcome.message
             return outcome.code
-        jsonschema.validate(outcome.data, self.tools[tool][1]["outputSchema"])
+        hold_to(outcome.data, self.tools[tool][1]["outputSchema"])
         assert isinstance(outcome, Outcome)
         assert outcome.texts
         for text in outcome.texts:
@@ -65,7 +65,7 @@ def make_backend(root: Path, obsidian_of: Callable[[Vault], Obsidian]) -> Backen
 @pytest.fixture
 def files(notes: Path, tmp_path: Path) -> Backend:
     shutil.copytree(notes, tmp_path / "Copy")
-    return make_backend(tmp_path / "Copy", FilesBackend)
+    return make_backend(tmp_path / "Copy", command.Backend)
 
 
 Calls = list[tuple[str, dict[str, Any]]]
@@ -258,7 +258,7 @@ def test_the_table_has_a_call_of_every_tool_that_succeeds(notes: Path, tmp_path:
     succeeded: set[str] = set()
     for number, calls in enumerate(SAME.values()):
         shutil.copytree(notes, tmp_path / str(number))
-        backend = make_backend(tmp_path / str(number), FilesBackend)
+        backend = make_backend(tmp_path / str(number), command.Backend)
         succeeded |= {tool for tool, arguments in calls if isinstance(backend.call(tool, **arguments), dict)}
     assert set(backend.tools) - succeeded == {
         "obsidian_open_note",
@@ -307,7 +307,7 @@ def test_without_the_app_a_view_gives_texts_and_no_cell_looks_like_two(tmp_path:
         '=== A.md\n---\npages: 42\nread: true\nsays: "one\\ttwo\\nthree"\n---\n'
         "=== Books.base\nfilters: pages > 1\nviews:\n  - {type: table, name: All, order: [file.name, pages, read, says]}\n",
     )
-    backend = make_backend(tmp_path, FilesBackend)
+    backend = make_backend(tmp_path, command.Backend)
     rows = backend.call("obsidian_query_base", path="Books.base", view="All")
     assert rows["columns"] == ["path", "file name", "pages", "read", "says"]
     assert rows["rows"] == [
@@ -339,7 +339,7 @@ def test_the_rows_of_a_view_in_each_format(tmp_path: Path, form: str, text: str)
         '=== A.md\n---\npages: "4|2"\n---\n'
         "=== Books.base\nfilters: pages\nviews:\n  - {type: table, name: All, order: [file.name, pages]}\n",
     )
-    backend = make_backend(tmp_path, FilesBackend)
+    backend = make_backend(tmp_path, command.Backend)
     asked = {"path": "Books.base", "format": form}
     outcome = invoke(*backend.tools["obsidian_query_base"], asked, backend.vault, NO_PROGRESS)
     assert isinstance(outcome, Outcome)
@@ -349,7 +349,7 @@ def test_the_rows_of_a_view_in_each_format(tmp_path: Path, form: str, text: str)
 
 def test_the_views_of_a_base_are_found_by_its_name(tmp_path: Path) -> None:
     write_vault(tmp_path, "=== Lists/Books.base\nviews: [{type: cards, name: All}]\n=== Home.md\n")
-    backend = make_backend(tmp_path, FilesBackend)
+    backend = make_backend(tmp_path, command.Backend)
     assert backend.call("obsidian_base_views", path="Books")["views"] == [{"name": "All", "type": "cards"}]
     assert backend.call("obsidian_base_views", path="Home") == "INVALID_ARGUMENTS"
     assert backend.call("obsidian_base_views", path="Nothing") == "FILE_NOT_FOUND"
@@ -362,6 +362,6 @@ def test_columns_of_one_name_and_a_column_called_path_are_told_apart(tmp_path: P
         "=== B.base\nproperties: {x: {displayName: Same}, y: {displayName: Same}}\n"
         "filters: x\nviews: [{type: table, name: All, order: [x, y, path]}]\n",
     )
-    shown = make_backend(tmp_path, FilesBackend).call("obsidian_query_base", path="B.base")
+    shown = make_backend(tmp_path, command.Backend).call("obsidian_query_base", path="B.base")
     assert shown["columns"] == ["path", "Same", "Same 2", "path 2"]
     assert shown["rows"] == [{"path": "A.md", "Same": "1", "Same 2": "2", "path 2": "mine"}]

@@ -11,18 +11,18 @@ from typing import Any
 
 import jsonschema
 import pytest
+from scripts.pages.schema import describe
 
 from support.obsidian_app import Computer
 from support.serving import Serving
 from support.wire import Server
 from vaultwire.cli import main
-from vaultwire.obsidian.command import FilesBackend
+from vaultwire.obsidian.command import Backend
 from vaultwire.toolkit.catalog import APP_CATALOG, EVAL, load_catalog
-from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
 
 ROOT = Path(__file__).resolve().parents[2]
-FAMILY = {tool.name: describe(tool) for tool in make_family(FilesBackend)}
+FAMILY = {tool.name: describe(tool) for tool in make_family(Backend)}
 
 
 @contextmanager

@@ -215,7 +215,7 @@ def test_a_message_that_is_as_it_should_be_is_understood() -> None:
 )
 def test_a_request_about_an_item_that_is_not_as_it_should_be_is_ignored(door: EditorDoor, odd: dict[str, Any]) -> None:
     door.propose("Plan.md", "one\n", "two\n", "Claude")
-    assert PluginReview(lambda: door.reviewer).answer({"id": "p1", **odd}) is None
+    assert PluginReview(door.shown).answer({"id": "p1", **odd}) is None
     assert len(door.proposals.waiting) == 1
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from support.vaults import open_vault, snapshot, write_vault
+from vaultwire.review.base_views import MOST_COLUMNS, MOST_ROWS, Asked, BaseViews, Wanted
 from vaultwire.review.glance import Glance
-from vaultwire.review.glance.base_views import MOST_COLUMNS, MOST_ROWS, Asked, BaseViews, Wanted
 from vaultwire.trust.policy_rules import PathRules, Rule
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.vault import Vault

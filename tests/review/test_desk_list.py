@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
-from vaultwire.review.glance.rendering import Tree, mark_changes, to_tree
-from vaultwire.review.reviewer import Reviewer
+from vaultwire.review import Reviewer
+from vaultwire.review.rendering import Tree, mark_changes, to_tree
 from vaultwire.trust.policy_rules import ReviewRule, ReviewRules
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import VaultError

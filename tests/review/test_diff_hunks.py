@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vaultwire.markdown.diffs import lines_of
-from vaultwire.review.diff import file_diff, hunks_of, unchanged_rows
-from vaultwire.review.diff.rows import File, moved_lines, rows_of, texts_of
+from vaultwire.review.diff import file_diff, unchanged_rows
+from vaultwire.review.diff.rows import File, hunks_of, moved_lines, rows_of, texts_of
 from vaultwire.review.diff.words import Steps, kinds_of
 from vaultwire.vault.disk.contents import plain_text
 

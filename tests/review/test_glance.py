@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.review.glance import Glance
-from vaultwire.review.glance.glance import lay_out
+from vaultwire.review.glance import Glance, lay_out
 from vaultwire.trust.audit import Audit, ChainedLog, records
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError

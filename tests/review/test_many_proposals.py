@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
 from vaultwire.markdown.diffs import differences, lines_of
-from vaultwire.review.reviewer import Reviewer
+from vaultwire.review import Reviewer
 from vaultwire.trust.policy_rules import ReviewRule, ReviewRules
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Write

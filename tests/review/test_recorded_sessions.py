@@ -20,7 +20,7 @@ from support.http_wire import Client, HttpClient
 from support.serving import Serving
 from support.vaults import open_vault
 from support.wire import Server
-from vaultwire.review.reviewer import Reviewer
+from vaultwire.review import Reviewer
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.vault import Vault
 

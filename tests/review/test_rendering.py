@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vaultwire.review.glance.rendering import (
+from vaultwire.review.rendering import (
     CLASSES,
     ELEMENTS,
     MAX_DEPTH,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.review.reviewer import Reviewer
+from vaultwire.review import Reviewer
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Write
 from vaultwire.vault.errors import VaultError
@@ -183,7 +183,7 @@ def test_a_dry_run_says_what_depends_on_a_change_and_changes_nothing(desk: Desk)
     assert [each["changes"] for each in caught.value.details["conflicts"]] == [[later]]
     detail = desk.reviewer.item(item)
     assert (detail["can_undo"], detail["blocked_by"]) == (False, [later])
-    assert len(desk.vault.reviewing.changes()) == 3
+    assert len(desk.vault.history.changes()) == 3
     would = desk.reviewer.decide(item, "undo", file=0, hunk=1, dry_run=True)
     assert would["message"].endswith("would edit Plan.md. What was edited elsewhere since then stays.")
 

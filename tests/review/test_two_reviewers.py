@@ -12,7 +12,7 @@ DECIDE = """
 import sys
 from pathlib import Path
 from support.vaults import open_vault
-from vaultwire.review.reviewer import Reviewer
+from vaultwire.review import Reviewer
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import VaultError
 root, state, id_, action, file, hunk = sys.argv[1:]
@@ -60,7 +60,7 @@ def test_one_of_two_undos_of_a_hunk_wins(tmp_path: Path) -> None:
     won, lost = race(desk, item, "undo", "0", "0")
     assert won.startswith("done Undid a hunk")
     assert "was undone by change 2 already" in lost
-    assert len(desk.vault.reviewing.changes()) == 2
+    assert len(desk.vault.history.changes()) == 2
 
 
 def test_one_of_two_undos_of_a_change_wins(tmp_path: Path) -> None:
@@ -76,4 +76,4 @@ def test_one_of_two_acceptances_wins(tmp_path: Path) -> None:
     won, lost = race(desk, desk.hold("Other.md", b"wanted\n"), "accept")
     assert won.startswith("done Accepted proposal 1")
     assert "was accepted already" in lost
-    assert len(desk.vault.reviewing.changes()) == 1
+    assert len(desk.vault.history.changes()) == 1

@@ -51,8 +51,8 @@ def test_a_proposal_is_shown_as_one_that_waits(views: ViewData, vault: Vault) ->
 
 
 def test_nothing_is_shown_to_who_may_not_ask_for_it(views: ViewData, vault: Vault) -> None:
-    with vault.reviewing.locked():
-        number = vault.reviewing.make([Write(VaultPath("C.md"), None, b"text")]).id
+    with vault.history.locked():
+        number = vault.history.make([Write(VaultPath("C.md"), None, b"text")]).id
     assert views.of("change", "", {}, {"change": number}, lambda _: True) is not None
     for denied in ("read_note", "list_changes"):
         assert views.of("change", "", {}, {"change": number}, denied.__ne__) is None

@@ -107,7 +107,7 @@ def test_a_client_that_leaves_while_it_is_asked_holds_nothing_up(stage: AskingSt
 
 
 def test_a_person_may_think_longer_than_the_call_may_take(stage: AskingStage, vault: Vault) -> None:
-    with Peer(stage, vault, None, file_seconds=0.2) as peer:
+    with Peer(stage, vault, None, file_seconds=1) as peer:
         opened(peer, CAN_ALL).post_call("ask_soon")
         question = peer.receive()["id"]
         late = peer.call("wait_soon", gate="never")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import urllib.error
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from support.ports import unused_port
 from support.service_managers import definition_of_unit, put_on_path, words_of_unit
 from support.vaults import write_vault
 from vaultwire import service
@@ -47,9 +47,7 @@ class Computer:
             "VAULTWIRE_STATE": str(folder / "state"),
             "VAULTWIRE_CACHE": str(folder / "cache"),
         }
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = unused_port()
 
     def run(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from support.forking import loaded
 from support.serving import PATIENCE
 from support.wire import Server
 
@@ -187,4 +188,4 @@ class Relay(Server):
     """A spawned ``vaultwire connect`` and the pipes to it."""
 
     def __init__(self, url: str, *options: str, **environment: str) -> None:
-        super().__init__(None, url, *options, command=[sys.executable, "-m", "vaultwire", "connect"], **environment)
+        super().__init__(None, url, *options, command=loaded("vaultwire", "connect"), **environment)

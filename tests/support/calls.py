@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import jsonschema
+from scripts.pages.schema import declared_tools
 
+from support.schemas import hold_to
 from vaultwire import tools
 from vaultwire.app.engine import make_outside
-from vaultwire.obsidian.command import FilesBackend
+from vaultwire.obsidian.command import Backend
 from vaultwire.toolkit.arguments import read_arguments
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
-from vaultwire.toolkit.schema import declared_tools
 from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.vault.value_types import NO_PROGRESS, Progress
 from vaultwire.vault.vault import Vault
@@ -27,7 +27,7 @@ def load_tools() -> list[AnyTool]:
 TOOLS = {tool.name: tool for tool in load_tools()}
 DESCRIPTIONS = {description["name"]: description for description in load_catalog()}
 # With the tools that do as the app, on the files.
-_ALL = {**TOOLS, **{tool.name: tool for tool in make_family(FilesBackend)}}
+_ALL = {**TOOLS, **{tool.name: tool for tool in make_family(Backend)}}
 _ALL_DESCRIPTIONS = {**DESCRIPTIONS, **{description["name"]: description for description in load_catalog(APP_CATALOG)}}
 
 
@@ -41,7 +41,7 @@ def call(vault: Vault, tool: str, **arguments: Any) -> Outcome[Any]:
     """Call a tool that must succeed, and check its result as all results are checked."""
     outcome = attempt(vault, tool, **arguments)
     assert isinstance(outcome, Outcome), outcome
-    jsonschema.validate(outcome.data, _ALL_DESCRIPTIONS[tool]["outputSchema"])
+    hold_to(outcome.data, _ALL_DESCRIPTIONS[tool]["outputSchema"])
     assert json.loads(json.dumps(outcome.data)) == outcome.data
     assert outcome.texts
     for text in outcome.texts:

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -31,6 +31,8 @@ LEASE_SECONDS = 3
 PROGRAMS = ("haproxy", "pgbouncer")
 _OWN_NETWORK = "VAULTWIRE_OWN_NETWORK"
 _NET = "10.77.0"
+# For what a program of the system does, in seconds. Its error names the program.
+_PATIENCE = 60.0
 _SERVE = (sys.executable, "-m", "vaultwire", "serve")
 
 _PGBOUNCER = """
@@ -163,8 +165,12 @@ class Replica:
         """Send a signal that ends it, and wait for its end."""
         if self.process is not None:
             self.send(number)
-            self.process.wait()
+            self.process.wait(_PATIENCE)
             self.process = None
+
+    def last_lines(self) -> str:
+        """Return the end of what it has written."""
+        return (self.folder / "log").read_text(errors="replace")[-1000:]
 
     def is_ready(self) -> bool:
         """Return whether it would answer a request."""
@@ -234,13 +240,20 @@ class Cluster:
                 running.callback(replica.end, signal.SIGKILL)
                 self.replicas.append(replica)
             self._start_balancer(running)
-            for replica in self.replicas:
-                wait_for(replica.is_ready)
+            self.wait_until_ready()
             self._running = running.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._running.close()
+
+    def wait_until_ready(self) -> None:
+        """Wait until each replica would answer a request. Raises TimeoutError, with the end of its log."""
+        for replica in self.replicas:
+            try:
+                wait_for(f"{replica.machine.name} is ready", replica.is_ready)
+            except TimeoutError as error:
+                raise TimeoutError(f"{error}; its log ends with: {replica.last_lines()}") from None
 
     # ------------------------------------------------------------------ what fails and is steered
 
@@ -307,7 +320,7 @@ class Cluster:
         self._write_pooler()
         self._pooler = subprocess.Popen(["pgbouncer", "-q", str(self.folder / "pgbouncer.ini")])
         running.callback(_end, self._pooler)
-        wait_for(lambda: answers(self.address, self._pooler_port))
+        wait_for("PgBouncer listens", lambda: answers(self.address, self._pooler_port))
 
     def _write_pooler(self) -> None:
         text = _PGBOUNCER.format(
@@ -332,16 +345,16 @@ class Cluster:
         with (self.folder / "haproxy.log").open("wb") as log:
             balancer = subprocess.Popen(["haproxy", "-db", "-f", str(path)], stdout=log, stderr=log)
         running.callback(_end, balancer)
-        wait_for(lambda: answers(self.address, self.port))
+        wait_for("HAProxy listens", lambda: answers(self.address, self.port))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.kill()
-    process.wait()
+    process.wait(_PATIENCE)
 
 
 def _run(*command: str) -> None:
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, timeout=_PATIENCE)
 
 
 def free_port() -> int:
@@ -360,13 +373,12 @@ def answers(address: str, port: int) -> bool:
     return True
 
 
-def wait_for(is_so: object, seconds: float = 60.0) -> None:
-    """Ask until it is so. Raises TimeoutError."""
-    assert callable(is_so)
+def wait_for(what: str, is_so: Callable[[], bool], seconds: float = _PATIENCE) -> None:
+    """Ask until it is so. Raises TimeoutError, with ``what`` was waited for."""
     until = time.monotonic() + seconds
     while not is_so():
         if time.monotonic() > until:
-            raise TimeoutError(f"{is_so} is not so after {seconds} seconds")
+            raise TimeoutError(f"{what}: not so after {seconds:.0f} seconds")
         time.sleep(0.05)
 
 

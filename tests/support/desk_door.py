@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from support.serving import PATIENCE, Serving
+from support import forking
+from support.forking import loaded
+from support.serving import Serving
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Write
@@ -32,9 +31,9 @@ class DeskDoor:
 
     def link(self) -> str:
         """Return the address that opens the desk, once."""
-        command = [sys.executable, "-m", "vaultwire", "desk", "--vault", str(self.root), "--no-browser", "--json"]
-        environment = {**os.environ, "VAULTWIRE_STATE": str(self.state)}
-        told = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENCE, check=True)
+        command = loaded("vaultwire", "desk", "--vault", str(self.root), "--no-browser", "--json")
+        told = forking.run(command, {"VAULTWIRE_STATE": str(self.state)})
+        assert told.returncode == 0, told.stderr
         found: str = json.loads(told.stdout)["url"]
         return found
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from vaultwire.bases.values import Duration
-from vaultwire.dataview.parser import parse_query
-from vaultwire.dataview.tree import (
+from vaultwire.dataview.parser import (
     IDENTIFIER,
     LEVELS,
     Applied,
@@ -29,6 +28,7 @@ from vaultwire.dataview.tree import (
     Query,
     Source,
     TagSource,
+    parse_query,
 )
 
 

@@ -10,15 +10,14 @@ from typing import TypeVar
 
 from support.http_service import ServiceThread
 from support.vaults import open_vault
+from vaultwire.desk.api import DeskVaults
 from vaultwire.desk.plugin_endpoint import OBSIDIAN, CommandEndpoint, PluginEndpoint, PluginReview
 from vaultwire.editor import Decision, Diff, EditorState, Mention, Proposals, Selection
-from vaultwire.review.reviewer import Reviewer
 from vaultwire.server.editor_methods import Bridge, ClientPaths, Peer
 from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket
 from vaultwire.transports.http_server import Endpoint, Limits
 from vaultwire.transports.http_server.websocket import WebSocketCycle
 from vaultwire.transports.lock_file import new_endpoint
-from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author
 
 PATIENCE = 20.0
@@ -49,10 +48,8 @@ class EditorDoor:
         listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = listener.getsockname()[1]
         self.plugin, self.commands = new_endpoint(self.port), new_endpoint(self.port)
-        person = Caller("you")
-        person.is_person = True
-        self.reviewer = Reviewer(vault.used_by(person, "desk"))
-        review = PluginReview(lambda: self.reviewer, self.proposals.look)
+        self.shown = DeskVaults({"": lambda: vault})
+        review = PluginReview(self.shown, self.proposals.look)
         self.link = PluginEndpoint(
             self.state, review, self.plugin[1:], lambda: self.bridge.peers, on_gone=self._changes
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import random
 import signal
 from collections.abc import Sequence
@@ -30,6 +31,9 @@ class Team:
         """Start the servers, and wait until the vaults are spread over them."""
         for _ in range(SERVERS):
             self.start()
+        self._wait_until_spread()
+
+    def _wait_until_spread(self) -> None:
         most = -(-len(self._vaults) // SERVERS)
         while self._owned()[-1] > most or sum(self._owned()) < len(self._vaults):
             pass
@@ -54,9 +58,11 @@ class Team:
         return sorted(server.request("GET", "/health").json["vaults"] for server in self.servers)
 
     def wait_until_ready(self) -> None:
-        """Wait until each server answers calls or passes them on: who owns what it hears about once a second."""
-        for server in self.servers:
-            while server.call("list_notes", {"limit": 1}).status != http.client.OK:
+        """Wait until the vaults are spread, so that none moves by itself, and each server answers calls or passes them on."""
+        self._wait_until_spread()
+        for server, vault in itertools.product(self.servers, self._vaults):
+            about = {"vault": vault.name} if len(self._vaults) > 1 else {}
+            while server.call("list_notes", {"limit": 1, **about}).status != http.client.OK:
                 pass
 
     def kill(self) -> None:

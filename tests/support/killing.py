@@ -6,6 +6,7 @@ The product knows nothing of it: the child that will die has other functions in 
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple, Self
 
 from support import statements_of_journals
 from support.vaults import write_vault
-from vaultwire.vault.changes import record_rows
+from vaultwire.vault.changes import journal
 from vaultwire.vault.changes.change import Author, Move, Step, Write, follow
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.undo import plan_undo_all
@@ -289,20 +290,20 @@ def prepared(case: Case, place: Path) -> tuple[Path, Path]:
     return root, state
 
 
-def check_case(case: Case, where: Path, *, kill_recovery: bool, every: int = 1) -> int:
+def check_case(case: Case, where: Path, *, kill_recovery: bool, first: int = 0, every: int = 1) -> int:
     """Kill the case at each of its calls, or at some, and check the vault. Return the number of kills."""
     root, state = prepared(case, where / "whole")
     old = tree(root)
     execute(case, root, state)
     new = tree(root)
-    kills, step, was_new = 0, 0, False
+    kills, step, was_new = 0, first, False
     while True:
         root, state = prepared(case, where / "killed")
         killed = dies_at(step, lambda: execute(case, root, state))  # noqa: B023 - run at once
         if kill_recovery and killed:
-            again = 0
+            again = step // every % every  # with every third one, all of them behind three calls of the change
             while dies_at(again, lambda: _recover(root, state)):  # noqa: B023
-                again += 1
+                again += every
                 kills += 1
         files, changes = open_changes(root, state)
         with changes.locked():
@@ -346,18 +347,21 @@ def _check_journal(
 def main(where: str, scenario: str, *options: str) -> None:
     """Check one scenario, and print the number of kills."""
     undoing = "--undo" in options
-    kill_recovery, every = "--kill-recovery" in options, 3 if "--every-third" in options else 1
+    kill_recovery = "--kill-recovery" in options
+    thirds = [int(option.partition("=")[2]) for option in options if option.startswith("--every-third=")]
+    first, every = (thirds[0], 3) if thirds else (0, 1)
     if "--no-links" in options or "--no-exchange" in options:
         file_operations.system_rename = lambda: None  # type: ignore[assignment]
     if "--no-links" in options:
         os.link = _no_link  # type: ignore[assignment]
     # So few files make a change of several batches, synced some at a time.
-    record_rows._BATCH_STEPS = 2
+    journal._BATCH_STEPS = 2
     disk_files._MANY_UNSYNCED = disk_files._MOST_UNSYNCED = 2
     wait_for_no_disk()
+    gc.freeze()  # else each child copies what its collections touch
     plan = random_steps(int(scenario)) if scenario.isdecimal() else SCENARIOS[scenario]
     sys.stdout.write(
-        f"{check_case(Case(VAULT, plan, undoing), Path(where), kill_recovery=kill_recovery, every=every)}\n"
+        f"{check_case(Case(VAULT, plan, undoing), Path(where), kill_recovery=kill_recovery, first=first, every=every)}\n"
     )
 
 

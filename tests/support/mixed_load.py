@@ -29,6 +29,9 @@ _NOT_SENT = http.client.SERVICE_UNAVAILABLE
 _BUSY = (http.client.SERVICE_UNAVAILABLE, http.client.TOO_MANY_REQUESTS)
 
 
+_LAST_CALLS_SECONDS = 60.0
+
+
 class Outcome(enum.Enum):
     """What the client knows after a call."""
 
@@ -156,6 +159,16 @@ class Log:
         return [f"{self._vault}/{self.path}: {fault}" for fault in faults]
 
 
+def join_all(threads: Sequence[threading.Thread], seconds: float = _LAST_CALLS_SECONDS) -> None:
+    """Wait for the ends of threads. Raises TimeoutError, with the names of those that go on."""
+    until = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+    running = [thread.name for thread in threads if thread.is_alive()]
+    if running:
+        raise TimeoutError(f"after {seconds:.0f} seconds these threads have not ended: {', '.join(running)}")
+
+
 class History:
     """What all clients saw of one note that all of them edit."""
 
@@ -190,16 +203,23 @@ class Load:
                 (folder / log.path).write_text(log.line(0) + "\n")
 
     def run(self, doors: Callable[[int], Send], during: Callable[[], None]) -> None:
-        """Have all clients call, each through its own ``doors(number)``, while ``during`` runs; then wait for them."""
-        threads = [threading.Thread(target=client.run, args=(doors(client.number),)) for client in self.clients]
+        """Have all clients call, each through its own ``doors(number)``, while ``during`` runs; then wait for their last calls.
+
+        Raises TimeoutError if a call has not ended after a minute: each has a time limit of its own.
+        """
+        threads = [
+            threading.Thread(
+                target=client.run, args=(doors(client.number),), name=f"client {client.number}", daemon=True
+            )
+            for client in self.clients
+        ]
         for thread in threads:
             thread.start()
         try:
             during()
         finally:
             self.is_over.set()
-            for thread in threads:
-                thread.join()
+            join_all(threads)
 
     @property
     def done(self) -> list[Done]:

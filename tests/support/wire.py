@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from support.forking import Command, loaded, start
+
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_REVISION = "2026-07-28"
 REVISIONS = (*HANDSHAKE_REVISIONS, STATELESS_REVISION)
-
 
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
@@ -33,17 +31,11 @@ def envelope(**meta: Any) -> dict[str, Any]:
 class Server:
     """A spawned ``vaultwire stdio`` and the pipes to it. Use as a context manager."""
 
-    def __init__(
-        self, vault: Path | None, *options: str, command: Sequence[str] | None = None, **environment: str
-    ) -> None:
-        command = command or [sys.executable, "-m", "vaultwire", "stdio"]
-        self.process = subprocess.Popen(
-            [*command, *(() if vault is None else ("--vault", str(vault))), *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONUNBUFFERED": "", **environment},
-        )
+    def __init__(self, vault: Path | None, *options: str, command: Command | None = None, **environment: str) -> None:
+        """Without a ``command`` of its own it is a process that need not load the program (``support.forking``)."""
+        command = command or loaded("vaultwire", "stdio")
+        arguments = [*(() if vault is None else ("--vault", str(vault))), *options]
+        self.process = start(command, arguments, {"PYTHONUNBUFFERED": "", **environment})
         self._ids = itertools.count(1)
         self._revision: str | None = None
         self._capabilities: dict[str, Any] = {}
@@ -138,4 +130,4 @@ class Server:
     def close(self) -> tuple[int, bytes, bytes]:
         """Close the input; return the exit code, the rest of stdout, and stderr."""
         output, errors = self.process.communicate(timeout=60)
-        return self.process.returncode, output, errors
+        return self.process.wait(), output, errors

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from scripts.pages.schema import declared_tools, describe
 from scripts.pages.tools_page import page_text
 
 from support.toolsets import toolset_of
@@ -18,7 +19,6 @@ from vaultwire.protocol.events import Peer
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import ToolSelection, load_catalog
 from vaultwire.toolkit.registry import Outcome, invoke, load_tool
-from vaultwire.toolkit.schema import declared_tools, describe
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.value_types import NO_PROGRESS
 

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from support.calls import DESCRIPTIONS, call, refusal
+from support.schemas import hold_to
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.app.engine import AttachmentSources, make_policy
 from vaultwire.cli.run_options import add_limits, read_limits
@@ -79,7 +79,7 @@ def add(vault: Vault, folder: Path | None = None, policy: Policy | None = None, 
 def added(vault: Vault, folder: Path | None = None, **arguments: Any) -> Outcome[Any]:
     outcome = add(vault, folder, **arguments)
     assert isinstance(outcome, Outcome), outcome
-    jsonschema.validate(outcome.data, DESCRIPTIONS["add_attachment"]["outputSchema"])
+    hold_to(outcome.data, DESCRIPTIONS["add_attachment"]["outputSchema"])
     return outcome
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import jsonschema
 import pytest
+from scripts.pages.schema import describe
 
+from support.schemas import hold_to
 from vaultwire.app.engine import make_outside
 from vaultwire.toolkit.catalog import MORE, SIZES, ToolSelection, Toolset, load_catalog
 from vaultwire.toolkit.registry import AnyTool, load_tool
-from vaultwire.toolkit.schema import describe
-from vaultwire.tools.instructions import instructions
+from vaultwire.tools import instructions
 
 ROOT = Path(__file__).parent.parent.parent
 CATALOG = load_catalog()
@@ -127,7 +128,7 @@ def test_defaults_fit_their_own_schema() -> None:
     for description in CATALOG:
         for name, schema in description["inputSchema"]["properties"].items():
             if "default" in schema:
-                jsonschema.validate(schema["default"], schema)
+                hold_to(schema["default"], schema)
                 assert name not in description["inputSchema"]["required"]
 
 

@@ -6,10 +6,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from support.calls import load_tools
+from support.schemas import hold_to
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
@@ -50,7 +50,7 @@ def ask(root: Path, **arguments: Any) -> tuple[list[str], dict[str, Any]]:
     """Return the texts of an answer and the data of its one note; the data fits the tool's schema."""
     outcome = invoked(root, **arguments)
     assert isinstance(outcome, Outcome), outcome
-    jsonschema.validate(outcome.data, DESCRIPTION["outputSchema"])
+    hold_to(outcome.data, DESCRIPTION["outputSchema"])
     (note,) = outcome.data["notes"]
     return outcome.texts, note
 
@@ -107,7 +107,7 @@ def test_a_note_that_is_not_there_is_not_made_and_the_way_to_make_it_is_said(roo
 
 def test_what_it_says_makes_it(root: Path) -> None:
     vault = open_vault(root, today=lambda: TODAY)
-    vault.making.append_periodic("tomorrow", "April.", "", NO_PROGRESS, dry_run=False)
+    vault.writing.append_periodic("tomorrow", "April.", "", NO_PROGRESS, dry_run=False)
     assert ask(root, day="tomorrow")[1]["content"] == "# 2026-04-01\nApril.\n"
 
 
@@ -185,7 +185,7 @@ def test_a_period_that_is_not_switched_on_has_the_usual_name(tmp_path: Path) -> 
 @pytest.mark.parametrize("day", ["2026-W14", "week", "+0 weeks"])
 def test_lines_go_to_a_weeks_note_made_from_its_template(tmp_path: Path, day: str) -> None:
     vault = open_vault(write_vault(tmp_path, PERIODIC), today=lambda: TODAY)
-    made = vault.making.append_periodic(day, "- done", "", NO_PROGRESS, dry_run=False)
+    made = vault.writing.append_periodic(day, "- done", "", NO_PROGRESS, dry_run=False)
     assert (made.path, made.is_new, made.done.notices) == ("Weeks/2026-W14.md", True, [])
     text = (tmp_path / made.path).read_text(encoding="utf-8")
     assert text == "# 2026-W14 2026-W14 5.4.2026 30 30 W15 12:00 {{yesterday}} {{other}}\n- done\n"
@@ -193,13 +193,13 @@ def test_lines_go_to_a_weeks_note_made_from_its_template(tmp_path: Path, day: st
 
 def test_a_years_template_has_its_year_and_steps_from_it(tmp_path: Path) -> None:
     vault = open_vault(write_vault(tmp_path, PERIODIC), today=lambda: TODAY)
-    vault.making.append_periodic("2026", "x", "", NO_PROGRESS, dry_run=False)
+    vault.writing.append_periodic("2026", "x", "", NO_PROGRESS, dry_run=False)
     assert (tmp_path / "2026.md").read_text(encoding="utf-8") == "2026 2025 Feb {{month}}\nx\n"
 
 
 def test_where_nothing_is_set_for_a_period_the_answer_says_so(tmp_path: Path) -> None:
     vault = open_vault(write_vault(tmp_path, PERIODIC), today=lambda: TODAY)
-    made = vault.making.append_periodic("this quarter", "x", "", NO_PROGRESS, dry_run=False)
+    made = vault.writing.append_periodic("this quarter", "x", "", NO_PROGRESS, dry_run=False)
     assert made.path == "2026-Q1.md"
     assert made.done.notices == [
         "Obsidian has no settings for quarterly notes: the note has the default name and lies at the top of the vault."

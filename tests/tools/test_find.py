@@ -8,10 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from support.calls import load_tools
+from support.schemas import hold_to
 from support.vaults import open_vault, write_vault
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.phrases import local_time
@@ -60,7 +60,7 @@ def found(root: Path, **arguments: Any) -> tuple[str, dict[str, Any]]:
     """Return the tool's text and data; the data fits its schema."""
     outcome = call(root, **arguments)
     assert isinstance(outcome, Outcome), outcome
-    jsonschema.validate(outcome.data, DESCRIPTION["outputSchema"])
+    hold_to(outcome.data, DESCRIPTION["outputSchema"])
     (text,) = outcome.texts
     return text, outcome.data
 

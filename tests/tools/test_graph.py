@@ -6,10 +6,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from support.calls import load_tools
+from support.schemas import hold_to
 from support.vaults import open_vault, write_vault
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
@@ -52,7 +52,7 @@ def ask(root: Path, what: str, **arguments: Any) -> tuple[list[str], dict[str, A
     """Return the lines and data of an answer; the data fits the tool's schema."""
     outcome = invoked(root, what, **arguments)
     assert isinstance(outcome, Outcome), outcome
-    jsonschema.validate(outcome.data, DESCRIPTION["outputSchema"])
+    hold_to(outcome.data, DESCRIPTION["outputSchema"])
     (text,) = outcome.texts
     return text.splitlines(), outcome.data
 

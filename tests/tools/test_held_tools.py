@@ -7,15 +7,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from scripts.pages.examples import write_sample_vault
 from scripts.pages.sample_calls import CALLS
 
+from support.schemas import hold_to
 from support.vaults import snapshot
 from vaultwire.app import make_handlers
 from vaultwire.config import make_config
-from vaultwire.obsidian.command import AppVault, Command, RestrictedBackend
+from vaultwire.obsidian.command import AppVault, Backend, Command
 from vaultwire.protocol.dialects import FOR_PROGRAMS
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
@@ -100,7 +100,7 @@ def test_nothing_is_written_before_the_person_accepts(tool: str, root: Path) -> 
         assert snapshot(root) == before
         assert answer.failed is None, answer.value
         assert "This waits for the person: proposal 1" in answer.value["content"][0]["text"]
-        jsonschema.validate(answer.value["structuredContent"], CHANGING[tool]["outputSchema"])
+        hold_to(answer.value["structuredContent"], CHANGING[tool]["outputSchema"])
         (proposal,) = holding.waiting()
         assert holding.accept(proposal.id).id
         assert snapshot(root) != before
@@ -115,7 +115,7 @@ def handlers(root: Path) -> Iterator[Handlers]:
 def test_what_only_the_app_does_is_not_done(handlers: Handlers) -> None:
     """The app may write what it likes: it is not asked where a write may have to wait."""
     vault = handlers.vaults.used_by(Peer(), handlers.vaults.names[0], "obsidian_eval")
-    backend = RestrictedBackend(vault, AppVault(Command("/no/such/command"), vault.root))
+    backend = Backend(vault, AppVault(Command("/no/such/command"), vault.root))
     with pytest.raises(VaultError) as error:
         backend.evaluate("1", NO_PROGRESS)
     assert error.value.code == "POLICY_DENIED"

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from support.calls import attempt, call
+from support.schemas import hold_to
 from support.vaults import open_vault, write_vault
 from vaultwire.toolkit.arguments import OTHER_NAMES, check_arguments, example_of, meanings, read_arguments
 from vaultwire.toolkit.catalog import APP_CATALOG, MORE, load_catalog
@@ -77,7 +77,7 @@ def wild_calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 @given(strict_calls())
 def test_what_the_schema_accepts_is_read_as_it_is(call: tuple[str, dict[str, Any]]) -> None:
     tool, arguments = call
-    jsonschema.validate(arguments, SCHEMAS[tool])
+    hold_to(arguments, SCHEMAS[tool])
     assert read_arguments(SCHEMAS[tool], arguments) == (arguments, [])
 
 
@@ -93,7 +93,7 @@ def test_whatever_comes_the_strict_check_has_the_first_and_the_last_word(call: t
     if problems:
         assert strict_problems
     else:
-        jsonschema.validate(read, SCHEMAS[tool])
+        hold_to(read, SCHEMAS[tool])
         assert check_arguments(SCHEMAS[tool], read) == (read, [])
     assert json.dumps(read_arguments(SCHEMAS[tool], read)) == json.dumps((read, problems))  # once is enough
 
@@ -395,7 +395,7 @@ def test_a_name_means_an_argument_only_where_it_is_no_argument_itself() -> None:
 def test_the_example_of_an_error_is_accepted(call: tuple[str, dict[str, Any]]) -> None:
     tool, arguments = call
     shown = example_of(SCHEMAS[tool], arguments, ABOUT[tool])
-    jsonschema.validate(shown, SCHEMAS[tool])
+    hold_to(shown, SCHEMAS[tool])
     assert check_arguments(SCHEMAS[tool], shown) == (shown, [])
     assert len(json.dumps(shown)) < 2000
 

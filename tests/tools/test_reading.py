@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from support.calls import load_tools
+from support.schemas import hold_to
 from support.vaults import open_vault, write_vault
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
@@ -49,7 +49,7 @@ def read(root: Path, **arguments: Any) -> dict[str, Any]:
     """Return the data of a successful read; it fits the tool's schema."""
     outcome = invoked(root, **arguments)
     assert isinstance(outcome, Outcome), outcome
-    jsonschema.validate(outcome.data, DESCRIPTION["outputSchema"])
+    hold_to(outcome.data, DESCRIPTION["outputSchema"])
     data: dict[str, Any] = outcome.data
     return data
 
@@ -227,7 +227,7 @@ def read_several(root: Path, *paths: str, **arguments: Any) -> tuple[list[str], 
     given = {"paths": list(paths), **arguments}
     outcome = invoke(TOOLS["read_notes"], DESCRIPTIONS["read_notes"], given, open_vault(root), NO_PROGRESS)
     assert isinstance(outcome, Outcome), outcome
-    jsonschema.validate(outcome.data, DESCRIPTIONS["read_notes"]["outputSchema"])
+    hold_to(outcome.data, DESCRIPTIONS["read_notes"]["outputSchema"])
     return outcome.texts, outcome.data
 
 

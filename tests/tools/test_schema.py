@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
+from scripts.pages.schema import describe
 
 from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
-from vaultwire.toolkit.schema import describe
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 

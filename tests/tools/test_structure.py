@@ -6,10 +6,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from support.calls import load_tools
+from support.schemas import hold_to
 from support.vaults import open_vault, write_vault
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
@@ -51,7 +51,7 @@ def call(root: Path, name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
     """Return a tool's text and data; the data fits its schema."""
     outcome = invoke(TOOLS[name], DESCRIPTIONS[name], arguments, opened(root), NO_PROGRESS)
     assert isinstance(outcome, Outcome), outcome
-    jsonschema.validate(outcome.data, DESCRIPTIONS[name]["outputSchema"])
+    hold_to(outcome.data, DESCRIPTIONS[name]["outputSchema"])
     (text,) = outcome.texts
     return text, outcome.data
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-import jsonschema
 import pytest
+from scripts.pages.schema import describe
 
+from support.schemas import hold_to
 from support.vaults import write_vault
 from support.wire import Server
 from vaultwire.cli import main
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
-from vaultwire.toolkit.schema import describe
 from vaultwire.tools.web import _host, make_web_search
 from vaultwire.vault.value_types import NO_PROGRESS
 
@@ -115,7 +115,7 @@ def test_results_are_told_in_the_contracts_words_and_as_data(engine: Engine) -> 
             {"title": "Second", "url": "https://two.example/", "snippet": "Two"},
         ],
     }
-    jsonschema.validate(outcome.data, describe(make_web_search(bool))["outputSchema"])
+    hold_to(outcome.data, describe(make_web_search(bool))["outputSchema"])
     ((method, path, form),) = engine.asked
     assert (method, path, form["q"]) == ("POST", "/html/", ["MCP protocol"])
 

@@ -25,9 +25,8 @@ from vaultwire.server import workers
 from vaultwire.server.handlers import Handlers
 from vaultwire.transports import guard, streamable_http
 from vaultwire.transports.guard import Observer
-from vaultwire.transports.http_server import Endpoint, Limits
+from vaultwire.transports.http_server import LOCAL, Endpoint, Limits, Server
 from vaultwire.transports.http_server.connection import Connection, ConnectionMemory
-from vaultwire.transports.http_server.server import LOCAL, Server
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.caller import MEMORY_BUDGET
 

@@ -20,7 +20,7 @@ from websockets.sync.client import ClientConnection, connect
 from support.http_service import ServiceThread
 from support.vaults import open_vault, write_vault
 from vaultwire.editor import Decision, EditorState, Mention, Position, Proposals, Selection
-from vaultwire.review.reviewer import Reviewer
+from vaultwire.review import Reviewer
 from vaultwire.server.editor_methods import Bridge, ClientPaths
 from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket
 from vaultwire.transports.http_server import Endpoint, Limits

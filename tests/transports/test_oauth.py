@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -25,7 +22,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from mcp_types import TextContent
 
+from support import forking
 from support.asgi import Http, Loop
+from support.forking import loaded
 from support.issuer import EC_KEY, OTHER_RSA_KEY, Issuer, described
 from support.serving import PATIENCE, Reply, Serving
 from support.vaults import write_vault
@@ -501,15 +500,7 @@ def test_packages_that_are_not_here_are_one_clear_line(vault: Path, tmp_path: Pa
 
 
 def assert_cannot_start(vault: Path, options: list[str], words: str, **environment: str) -> None:
-    finished = subprocess.run(
-        [sys.executable, "-m", "vaultwire", "serve", "--vault", str(vault), "--port", "0", *options],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-        timeout=PATIENCE,
-        check=False,
-    )
+    finished = forking.run(loaded("vaultwire", "serve", "--vault", str(vault), "--port", "0", *options), environment)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert words in finished.stderr
     assert finished.stderr.count("\n") == 1, finished.stderr

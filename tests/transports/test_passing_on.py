@@ -147,6 +147,28 @@ def test_a_server_that_is_not_there_is_told(serve: Serve) -> None:
     assert b"Nothing was done" in body
 
 
+@pytest.mark.parametrize(
+    ("body", "only_reads", "told"),
+    [
+        (b"x", False, b"has not answered, and perhaps has done it"),
+        (b"x", True, b"has not answered. Nothing was changed."),
+        (b"x" * 30_000_000, False, b"nor taken the whole request. Nothing was done."),
+    ],
+)
+def test_a_paused_server_that_is_not_asked_any_more_is_told(
+    serve: Serve, body: bytes, told: bytes, *, only_reads: bool
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as paused:  # takes connections, and nothing more
+        address = f"http://127.0.0.1:{paused.getsockname()[1]}"
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            await pass_on(address, scope, receive, send, lambda: False, only_reads=only_reads)
+
+        status, headers, answer = request(serve(app), "POST", "/", body)
+    assert (status, headers["retry-after"]) == (503, "2")
+    assert told in answer
+
+
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Le", b"no HTTP at all\r\n\r\n"])
 def test_a_server_that_breaks_off_may_have_done_it(serve: Serve, answer: bytes) -> None:
     status, body = _through(serve, answer, _get)

@@ -16,7 +16,7 @@ import pytest
 from support.behind import Asked, Behind, Relay
 from support.serving import PATIENCE, Serving
 from support.vaults import write_vault
-from support.wire import HANDSHAKE_REVISIONS, REVISIONS, STATELESS_REVISION, envelope
+from support.wire import HANDSHAKE_REVISIONS, REVISIONS, STATELESS_REVISION, Server, envelope
 from vaultwire.transports.relay.http_client import MAX_ANSWER_BYTES
 
 PIECE = 1024 * 1024
@@ -400,7 +400,8 @@ def test_an_answer_without_end_is_an_error_and_takes_only_so_much_memory(
         except OSError:
             pass
 
-    with Behind(tools__call=go_on) as behind, Relay(behind.url) as relay:
+    itself = [sys.executable, "-m", "vaultwire", "connect"]  # how much memory it takes depends on what it has loaded
+    with Behind(tools__call=go_on) as behind, Server(None, behind.url, command=itself) as relay:
         relay.open(LATEST)
         code, message = error_of(relay.request("tools/call", {"name": "change"}))
         assert code == "CONNECTION_LOST"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.transports.http_server.server import LOCAL, Slots, address_of
+from vaultwire.transports.http_server import LOCAL, Slots, address_of
 
 
 class Somebody:

@@ -71,7 +71,6 @@ HANDSHAKE = frozenset(
         "vaultwire.toolkit.catalog",
         "vaultwire.toolkit.catalog",
         "vaultwire.tools",
-        "vaultwire.tools.instructions",
         "vaultwire.transports",
         "vaultwire.transports.stdio",
         "vaultwire.trust",

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from support.calls import DESCRIPTIONS, TOOLS
 from support.vaults import open_vault
-from vaultwire.obsidian.command import FilesBackend
+from vaultwire.obsidian.command import Backend
 from vaultwire.toolkit.catalog import APP_CATALOG, OUTSIDE, load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.tools.obsidian_cli.family import make_family
@@ -258,7 +258,7 @@ CURSOR = re.compile(r"\b[0-9a-f]{8}(?=\.\d)")  # a cursor's key is random; its p
 
 
 # Every tool there is, those of the running app as they are without one.
-FAMILY = {tool.name: tool for tool in make_family(FilesBackend)}
+FAMILY = {tool.name: tool for tool in make_family(Backend)}
 ALL = {**DESCRIPTIONS, **{description["name"]: description for description in load_catalog(APP_CATALOG)}}
 # These know nothing of a vault.
 WITHOUT_VAULT = {*OUTSIDE}

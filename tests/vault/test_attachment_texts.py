@@ -21,9 +21,8 @@ from support.static_model import DIMENSIONS, write_model
 from support.vaults import write_vault
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.config import ATTACHMENTS_VARIABLE, make_config
-from vaultwire.vault.attachment_texts.attachment_texts import AttachmentTexts
+from vaultwire.vault.attachment_texts.attachment_texts import AttachmentTexts, compared
 from vaultwire.vault.attachment_texts.reading import MOST_CHARACTERS, attachment_pages, pdf_text
-from vaultwire.vault.attachment_texts.store import compared
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
 

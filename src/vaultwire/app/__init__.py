@@ -24,7 +24,7 @@ from vaultwire.protocol.revisions import APPS, SKILL_METHODS, SKILLS, TASK_METHO
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import PROFILES, WEB, ToolSelection, Toolset, former_name_hint
-from vaultwire.tools.instructions import instructions
+from vaultwire.tools import instructions
 from vaultwire.trust.limits import CONTRACT_RATES, USUAL_RATES, ClientLimits
 from vaultwire.trust.policy import Policy
 
@@ -83,7 +83,11 @@ def run_serve(
         from vaultwire.app.shared_serving import SharedServer  # noqa: PLC0415 - an extra
 
         if on_editor is not None:
-            raise ConfigError("--ide and --database exclude each other: an editor's files are on one computer")
+            raise ConfigError(
+                "--ide and --database exclude each other: an editor finds --ide by a file on its own computer, and any "
+                "of several servers may answer. Leave --ide out: assistants in editors use this server by its address, "
+                "as all others do"
+            )
 
         def make_methods(records_of: Callable[[str], RecordStore]) -> tuple[Methods, Narrow]:
             handlers, narrow = make_run(config, network, records_of)

@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from vaultwire.review.glance.glance import Records
+    from vaultwire.review.glance import Records
     from vaultwire.vault.changes.record_store import RecordStore
 
 

@@ -19,13 +19,12 @@ from vaultwire.app.desk import DeskServer, is_served, new_link
 from vaultwire.app.engine import load_policy, make_policy, open_vault
 from vaultwire.app.serving import Served, serve_all
 from vaultwire.config import Config, ConfigError
-from vaultwire.desk.api import PERSON, TOOL
+from vaultwire.desk.api import DeskVaults
 from vaultwire.desk.plugin_endpoint import CommandEndpoint, PluginEndpoint, PluginReview
 from vaultwire.editor import EditorState, Proposals, WorkspaceWatcher
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
-from vaultwire.review.reviewer import Reviewer
 from vaultwire.server.editor_methods import Bridge, ClientPaths
 from vaultwire.server.ide_companion import Bounds, Companion
 from vaultwire.server.workers import Workers
@@ -34,7 +33,7 @@ from vaultwire.transports.editor_socket import EditorSocket
 from vaultwire.transports.http_server import Endpoint, Limits
 from vaultwire.transports.http_server.websocket import WebSocketCycle
 from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
-from vaultwire.vault.caller import MEMORY_BUDGET, Caller
+from vaultwire.vault.caller import MEMORY_BUDGET
 from vaultwire.vault.disk.file_operations import make_private
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.value_types import Deadline
@@ -174,11 +173,8 @@ class EditorServer:
         bridge = Bridge(lambda: vault, ClientPaths(self.root), state, proposals, self._show)
         plugin, command = lock_file.new_endpoint(self.port), lock_file.new_endpoint(self.port)
         self._config = config
-        person = Caller(PERSON)
-        person.is_person = True  # none of their writes waits for them
-        reviewer = Reviewer(vault.used_by(person, TOOL))
-        read_only = make_policy(config, loaded).read_only
-        review = PluginReview(lambda: reviewer, proposals.look, read_only=read_only)
+        shown = DeskVaults({"": lambda: vault}, read_only=make_policy(config, loaded).read_only)
+        review = PluginReview(shown, proposals.look)
         self._plugin = PluginEndpoint(state, review, plugin[1:], lambda: bridge.peers, self._watchers, self._open_page)
         commands = CommandEndpoint(state, lambda: vault, command.token, lambda: bridge.peers, self._watchers)
         self._workspace = WorkspaceWatcher(self.root, state)

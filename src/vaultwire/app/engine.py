@@ -341,7 +341,7 @@ class AttachmentSources:
 
     def read(self, source: str, name: str, max_bytes: int, progress: Progress) -> bytes:
         """Return the bytes of a file, by its path or URL. Raises VaultError."""
-        from vaultwire.vault.disk.allowed_folders import AllowedFolders  # noqa: PLC0415 - with the first attachment
+        from vaultwire.vault.disk.files import AllowedFolders  # noqa: PLC0415 - with the first attachment
         from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError  # noqa: PLC0415
 
         if "://" in source:

@@ -19,6 +19,7 @@ from vaultwire.app.serving import HttpApp, NetworkConfig, listen
 from vaultwire.app.sign_in import Sharing
 from vaultwire.app.vault_routing import Router
 from vaultwire.config import Config, ConfigError
+from vaultwire.desk.http_endpoint import PATH as DESK_PATH
 from vaultwire.installation import how_to_add
 from vaultwire.remote.store import SharedStore
 from vaultwire.transports import send_whole
@@ -90,6 +91,8 @@ class SharedServer:
         (handlers, new_session), narrow = make_methods(self._replica.records_of)
         self._router = Router(
             self._vault_of,
+            handlers.only_reads,
+            handlers.is_of_all,
             self._replica,
             self._own_names,
             url,
@@ -99,6 +102,7 @@ class SharedServer:
         handlers.vaults.is_here = lambda name: self._own_names[name] in self._router.here
         self._desk_vaults = desk_vaults(config, handlers.vaults.get, self._replica.records_of)
         self._desk_vaults.is_here = self._router.here.__contains__
+        self._desk_vaults.elsewhere = self._desks_elsewhere
         desk = make_desk(config, handlers.vaults.get, self._desk_vaults) if network.desk else None
         folders = partial(_folders_on_disk, config)
         sharing = Sharing(self._router.around, Sessions(database), keys, people, folders)
@@ -157,6 +161,14 @@ class SharedServer:
 
     def _vault_of(self, scope: Scope, method: str, params: dict[str, Any]) -> str | None:
         return self._app.vault_of(scope, method, params)  # the app is made after the router
+
+    def _desks_elsewhere(self) -> dict[str, str]:
+        """Return the addresses of the desks that show the vaults of other servers, "" for a vault that no server has."""
+        owners = {name: self._replica.standing(name) for name in self._names if name not in self._router.here}
+        return {
+            name: f"{owner.address}{DESK_PATH}" if owner.address and not owner.owns else ""
+            for name, owner in owners.items()
+        }
 
     # ------------------------------------------------------------------ on the threads of the leases
 

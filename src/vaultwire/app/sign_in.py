@@ -105,7 +105,7 @@ def make_sign_in(
 
 def _read_for_page(handlers: Handlers, person: str, vault: str, path: str) -> dict[str, Any]:
     """Return a note for its page: what a client of the person's name may read in this run. Raises VaultError."""
-    from vaultwire.review.glance.glance import Glance  # noqa: PLC0415 - most runs show no page
+    from vaultwire.review.glance import Glance  # noqa: PLC0415 - most runs show no page
 
     vaults = handlers.vaults
     name = vaults.name(vault if vaults.are_several else vaults.names[0])

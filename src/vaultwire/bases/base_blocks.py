@@ -15,8 +15,11 @@ from vaultwire.markdown.properties import parse_frontmatter
 
 # Languages of code blocks that ask for notes: Obsidian's own, and those of plugins that many people have.
 _LANGUAGES = "query|dataview|dataviewjs|tasks"
-# Only from the first mark of a row of marks: else a text of marks alone would be read once from each of them.
-_QUERY = compile_pattern(rf"(?<![`~])(?:```|~~~)[`~]*+[ \t]*+(?:base|{_LANGUAGES})(?=[\s{{]|\Z)", re.IGNORECASE)
+# Only from the first mark of a row of marks: else a text of marks alone would be read once from each of them. A mark comes
+# first in the pattern: so the library skips all other characters at once.
+_QUERY = compile_pattern(
+    rf"(?:`(?<![`~]`)``|~(?<![`~]~)~~)[`~]*+[ \t]*+(?:base|{_LANGUAGES})(?=[\s{{]|\Z)", re.IGNORECASE
+)
 _ITEM_MARK = compile_pattern(r"[-+*]|[0-9]{1,9}+[.)]")
 _FENCE = compile_pattern(
     rf"(?P<before>[ \t]*+(?:(?:{_ITEM_MARK.pattern})[ \t]++)*+)(?P<marks>`{{3,}}+(?=[^`]*\Z)|~{{3,}}+)[ \t]*+(?P<info>.*+)\Z"

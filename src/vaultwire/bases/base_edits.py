@@ -24,7 +24,7 @@ from vaultwire.bases.base import (
     read_base,
 )
 from vaultwire.bases.evaluation import DEFAULT_SUMMARIES, default_summary
-from vaultwire.bases.functions.table import FILE_FIELDS, GLOBALS, METHOD_NAMES
+from vaultwire.bases.functions import FILE_FIELDS, GLOBALS, METHOD_NAMES
 from vaultwire.bases.parser import (
     ITEM_NAMES,
     ROOTS,

@@ -6,14 +6,16 @@ import hashlib
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from operator import add as add_numbers
+from operator import ge, gt, le, lt, mul, sub
+from typing import Any, Final, TypeAlias
 
 from vaultwire.bases.base import Broken, Expression
 from vaultwire.bases.comparing import compare, equal, is_empty, is_truthy
-from vaultwire.bases.functions.on_values import DATE_FIELDS, DURATION_FIELDS
-from vaultwire.bases.functions.table import CHOICE, FILE_FIELDS, GLOBAL, LAMBDAS, has_tag, method
+from vaultwire.bases.functions import CHOICE, FILE_FIELDS, GLOBAL, LAMBDAS, has_tag, method
 from vaultwire.bases.parser import Binary, Call, Index, ListLiteral, Literal, Member, Name, Node, RegexpLiteral, Unary
 from vaultwire.bases.row import Query, Row, all_properties, has_property, property_value
+from vaultwire.bases.value_functions import DATE_FIELDS, DURATION_FIELDS
 from vaultwire.bases.values import (
     CellError,
     Date,
@@ -32,6 +34,7 @@ from vaultwire.bases.values import (
     difference,
     invalid_operator,
     joined_duration,
+    moved,
     no_function,
     parse_duration,
     scaled,
@@ -60,15 +63,11 @@ def _compared(operator: str, left: Value, right: Value, row: Row) -> bool:
     if operator in ("==", "!="):
         return equal(left, right, row.host, row.zone) is (operator == "==")
     order = compare(left, right, row.zone)
-    return order is not None and _ORDERS[operator](order)
+    return order is not None and ORDERS[operator](order, 0)
 
 
-_ORDERS: Mapping[str, Callable[[int], bool]] = {
-    "<": lambda order: order < 0,
-    "<=": lambda order: order <= 0,
-    ">": lambda order: order > 0,
-    ">=": lambda order: order >= 0,
-}
+ORDERS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
+"""The operators between two values that have an order."""
 
 
 def _divide(left: float, right: float) -> float:
@@ -96,9 +95,9 @@ def _safely(compute: Callable[[float, float], float]) -> Callable[[float, float]
 
 
 ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
-    "+": _safely(lambda left, right: left + right),
-    "-": _safely(lambda left, right: left - right),
-    "*": _safely(lambda left, right: left * right),
+    "+": _safely(add_numbers),
+    "-": _safely(sub),
+    "*": _safely(mul),
     "/": _safely(_divide),
     "%": _safely(_remainder),
 }
@@ -139,20 +138,14 @@ def _of_date(operator: str, left: Date, right: Value) -> Value:
         right = duration
     if not isinstance(right, Duration):
         raise invalid_operator("Date", type_name(right))
-    moved = add(left, right, 1 if operator == "+" else -1)
-    if moved is None:
-        raise CellError("This date is before the year 1 or after 9999.")
-    return moved
+    return moved(left, right, 1 if operator == "+" else -1)
 
 
 def _of_duration(operator: str, left: Duration, right: Value) -> Value:
     if isinstance(right, (int, float)) and _is_number(right) and operator in "*/":
         if right == 0 and operator == "/":
             raise CellError("A duration cannot be divided by 0.")
-        factor = right if operator == "*" else 1 / right
-        if not math.isfinite(factor) or abs(factor) > _MOST_FACTOR:
-            raise CellError("This duration is too long.")
-        return scaled(left, factor)
+        return scaled(left, right if operator == "*" else 1 / right)
     if operator in "+-":
         other = parse_duration(right) if isinstance(right, str) else right
         if isinstance(other, Duration):
@@ -168,14 +161,9 @@ def _of_duration(operator: str, left: Duration, right: Value) -> Value:
     raise invalid_operator("Duration", type_name(right))
 
 
-_MOST_FACTOR = 1e9
-
-
 Compiled: TypeAlias = Callable[[Row], Value]
 """Gives an expression's value for a row. Raises CellError."""
 
-MOST_KNOWN: Final = 60_000
-"""So many values of formulas are kept for other views of a base: about 10 MB."""
 _ITEM_NAMES = frozenset(("value", "index", "acc"))
 
 
@@ -208,9 +196,6 @@ def compile_expression(expression: Expression, names: frozenset[str] = frozenset
 def formula_value(name: str, row: Row) -> Value:
     """Return the value of a formula for a row; it is computed once. A formula that needs itself is an error."""
     if name not in row.formulas:
-        known = row.query.known.get(name)
-        if known is not None and row.path in known:
-            return known[row.path]
         if name in row.computing:
             return ErrorValue(f'Formula "{name}" refers to itself')
         expression = row.query.formulas.get(name)
@@ -223,16 +208,7 @@ def formula_value(name: str, row: Row) -> Value:
         row.budget.bytes = before - size_of(value)
         row.names = held
         row.computing.discard(name)
-        if known is not None and len(known) < MOST_KNOWN // len(row.query.known) and _is_small(value):
-            known[row.path] = value
     return row.formulas[name]
-
-
-def _is_small(value: Value) -> bool:
-    """Tell whether a value may be kept for other views. An error may pass: a regular expression that took too long."""
-    return (
-        value is None or isinstance(value, (int, float, Date)) or (isinstance(value, str) and len(value) <= _MOST_KEPT)
-    )
 
 
 def _failing(error: CellError) -> Compiled:

@@ -7,7 +7,6 @@ import re
 import typing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias, TypeVar, cast
 from typing import Literal as OneOf
 
@@ -210,18 +209,11 @@ def end_of_token(text: str, start: int) -> int:
 # Deeper trees would exhaust Python's stack when they are evaluated.
 _MOST_NESTED = 40
 _MOST_DEEP = 200
-# Trees of longer formulas take too much memory to be kept.
-_MOST_KNOWN = 500
 _CONSTANTS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
 
 
 def parse(text: str) -> Node:
     """Return the tree of an expression. Raises SyntaxProblem, whose position is the character of the mistake."""
-    return _parse_known(text) if len(text) <= _MOST_KNOWN else _Parser(tokens_of(text)).whole()
-
-
-@lru_cache(maxsize=512)  # the same formulas are read for every query
-def _parse_known(text: str) -> Node:
     return _Parser(tokens_of(text)).whole()
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from vaultwire.bases.base import normal_id
 from vaultwire.bases.base_blocks import BlockError, edit_blocks
-from vaultwire.bases.functions.table import LAMBDAS
+from vaultwire.bases.functions import LAMBDAS
 from vaultwire.bases.parser import (
     ITEM_NAMES,
     ROOTS,

@@ -6,7 +6,7 @@ import calendar
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
@@ -194,6 +194,7 @@ _MOST_DATE = 60
 _MOST_DURATION = 1_000
 # Python has the years 1 to 9999.
 _MOST_MONTHS = 9_999 * 12
+_MOST_FACTOR = 1e9
 
 
 def parse_date(text: str, zone: tzinfo) -> Date | None:
@@ -233,18 +234,35 @@ def parse_duration(text: str) -> Duration | None:
 
 @lru_cache(maxsize=1024)  # the same texts stand in formulas
 def _parse_duration(text: str) -> Duration | None:
+    parts = duration_parts(text, _PART, lambda unit: _UNITS.get(unit) or _UNITS.get(unit.lower()))
+    return None if parts is None else Duration(round(parts["months"]), parts["days"], parts["milliseconds"])
+
+
+def duration_parts(
+    text: str, part: re.Pattern[str], unit_of: Callable[[str], tuple[str, float] | None]
+) -> dict[str, float] | None:
+    """Return the months, days and milliseconds that a text says; None if it says none.
+
+    ``part``: a number and its unit. ``unit_of``: which of the three a unit counts as, and how many of it.
+    """
     parts = {"months": 0.0, "days": 0.0, "milliseconds": 0.0}
     at = 0
     while at < len(text):
-        part = _PART.match(text, at)
-        unit = part and (_UNITS.get(part[2]) or _UNITS.get(part[2].lower()))
-        if part is None or unit is None:
+        match = part.match(text, at)
+        unit = match and unit_of(match[2])
+        if match is None or unit is None:
             return None
-        parts[unit[0]] += float(part[1].replace(" ", "")) * unit[1]
-        at = part.end()
-    if at == 0:
-        return None
-    return Duration(round(parts["months"]), parts["days"], parts["milliseconds"])
+        parts[unit[0]] += float(match[1].replace(" ", "")) * unit[1]
+        at = match.end()
+    return parts if at else None
+
+
+def moved(date: Date, duration: Duration, sign: int) -> Date:
+    """Return what ``add`` does. Raises CellError beyond the years 1 to 9999."""
+    there = add(date, duration, sign)
+    if there is None:
+        raise CellError("This date is before the year 1 or after 9999.")
+    return there
 
 
 def add(date: Date, duration: Duration, sign: int = 1) -> Date | None:
@@ -320,7 +338,9 @@ def total_ms(duration: Duration) -> float:
 
 
 def scaled(duration: Duration, factor: float) -> Duration:
-    """Return a duration so many times as long. Parts of months become days."""
+    """Return a duration so many times as long. Parts of months become days. Raises CellError for one that is too long."""
+    if not math.isfinite(factor) or abs(factor) > _MOST_FACTOR:
+        raise CellError("This duration is too long.")
     months = duration.months * factor
     whole = math.trunc(months)
     days = duration.days * factor + (months - whole) * _DAYS_IN_MONTH

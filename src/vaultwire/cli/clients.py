@@ -234,9 +234,7 @@ def _install(options: argparse.Namespace) -> int:
     if not change.changes:
         say(f"Nothing to change: {file.path} has this entry.")
         return 0
-    _show(change)
-    if options.dry_run:
-        say("Nothing was written: this was a dry run.")
+    if not _show(change, options):
         return 0
     state = state_folder()
     record = installing.carry_out(change, state)
@@ -261,19 +259,11 @@ def _undo(options: argparse.Namespace) -> int:
         say(f"Nothing to undo: {file.path} has no entry named {options.name}.")
         if change.undone is not None and change.undone.had_file:
             say(f"The file as it was before the installation: {change.undone.copy}")
-    else:
-        _show(change)
-    if options.dry_run:
-        say("Nothing was written: this was a dry run.")
-        return 0
-    installing.carry_out_undo(change, state)
-    if change.changes:
-        gone = change.after is None
-        say(
-            "",
-            f"{'Deleted, because it was not there before' if gone else 'Written'}: {file.path}",
-            f"Now: {client.then}",
-        )
+        _is_dry(options)
+    elif _show(change, options):
+        installing.carry_out_undo(change, state)
+        done = "Deleted, because it was not there before" if change.after is None else "Written"
+        say("", f"{done}: {file.path}", f"Now: {client.then}")
     return 0
 
 
@@ -308,8 +298,7 @@ def _install_skills(options: argparse.Namespace) -> int:
         say(f"The skills stay for {titles}: that client reads the same folder.")
     elif not change.changes:
         say("Nothing to undo here." if options.undo else "Nothing to change: the skills are there.")
-    if options.dry_run:
-        say("Nothing was written: this was a dry run.")
+    if _is_dry(options):
         return 0
     skill_folders.carry_out(change, state)
     if change.changes and not options.undo:
@@ -336,9 +325,7 @@ def _install_hooks(options: argparse.Namespace) -> int:
     if not change.changes:
         say(f"Nothing to undo: {file.path} has no such hooks." if options.undo else f"{file.path} has these hooks.")
         return 0
-    _show(change)
-    if options.dry_run:
-        say("Nothing was written: this was a dry run.")
+    if not _show(change, options):
         return 0
     if options.undo:
         installing.carry_out_undo(change, state)
@@ -349,10 +336,18 @@ def _install_hooks(options: argparse.Namespace) -> int:
     return 0
 
 
-def _show(change: installing.Plan) -> None:
+def _show(change: installing.Plan, options: argparse.Namespace) -> bool:
+    """Print what changes; return whether it is to be written: not in a dry run."""
     say_styled((change.path, "1"))
     for line in change.difference():
         say_styled((line, {"+": _ADDED, "-": _REMOVED}.get(line[:1], _DIM)))
+    return not _is_dry(options)
+
+
+def _is_dry(options: argparse.Namespace) -> bool:
+    if options.dry_run:
+        say("Nothing was written: this was a dry run.")
+    return bool(options.dry_run)
 
 
 def _again(options: argparse.Namespace) -> str:

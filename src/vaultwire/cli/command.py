@@ -5,8 +5,6 @@ Without argparse, which commands that scripts run often do not need.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
@@ -27,16 +25,15 @@ CHECK_CODES = "exit code: 0 nothing is wrong; 1 something is; 2 wrong use"
 CHANGE_CODES = "exit code: 0 done; 1 not done, and stderr says why; 2 wrong use, or --yes is needed; 130 interrupted"
 
 
-class Command(NamedTuple):
+class Command:
     """A command: what it is for, how it is used, and the functions that add its options and do its work."""
 
-    name: str
-    group: str
-    about: str
-    add_options: AddOptions
-    run: Run
-    examples: tuple[str, ...]
-    exit_codes: str
+    def __init__(
+        self, name: str, group: str, about: str, examples: tuple[str, ...], exit_codes: str, add: AddOptions, run: Run
+    ) -> None:
+        self.name, self.group, self.about = name, group, about
+        self.examples, self.exit_codes = examples, exit_codes
+        self.add_options, self.run = add, run
 
 
 COMMANDS: dict[str, Command] = {}
@@ -62,7 +59,7 @@ def command(
     """
 
     def declare(run: Run) -> Run:
-        COMMANDS[name] = Command(name, group, about, options, run, examples, codes)
+        COMMANDS[name] = Command(name, group, about, examples, codes, options, run)
         return run
 
     return declare

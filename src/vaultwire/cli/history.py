@@ -42,7 +42,7 @@ from vaultwire.toolkit.phrases import counted
 from vaultwire.vault.errors import VaultError
 
 if TYPE_CHECKING:
-    from vaultwire.review.reviewer import Reviewer
+    from vaultwire.review import Reviewer
 
 
 # ---------------------------------------------------------------------- what waits

@@ -193,7 +193,8 @@ def _answer_of_server(line: Line, config: Config) -> dict[str, Any] | None:
     host, _, port = address.rpartition(":")
     try:
         code = new_code(folder, running.server)
-        connection = socket.create_connection((host.strip("[]"), int(port)))
+        # As bytes: for a text, Python would load the codec of international names first.
+        connection = socket.create_connection((host.strip("[]").encode(), int(port)))  # type: ignore[arg-type]
     except (OSError, ValueError):
         return None
     head = (

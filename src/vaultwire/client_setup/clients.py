@@ -424,13 +424,11 @@ def find_file(client: Client, scope: Scope, system: System) -> ClientFile:
     """Return where the file of a client is, or would be. Raises SetupError if the client has none of this scope."""
     if client.file is None:
         raise SetupError(f"{client.title} has no file that another program may write")
-    if scope == "project":
-        if not client.project:
-            raise SetupError(
-                f"{client.title} has no file for a project. Leave --scope out: the file for you works everywhere"
-            )
-        return ClientFile(_in_project(client.project, system), is_installed=True)
-    return ClientFile(shown_path(client, system), _is_installed(client, system))
+    if scope == "project" and not client.project:
+        raise SetupError(
+            f"{client.title} has no file for a project. Leave --scope out: the file for you works everywhere"
+        )
+    return _place(client, scope, system, shown_path(client, system), client.project)
 
 
 def find_hooks(client: Client, scope: Scope, system: System) -> ClientFile:
@@ -438,9 +436,7 @@ def find_hooks(client: Client, scope: Scope, system: System) -> ClientFile:
     if client.hooks is None:
         titles = ", ".join(each.title for each in CLIENTS.values() if each.hooks)
         raise SetupError(f"{client.title} runs no hooks that vaultwire knows. These do: {titles}")
-    if scope == "project":
-        return ClientFile(_in_project(client.hooks.project, system), is_installed=True)
-    return ClientFile(_expand(client.hooks.user, system), _is_installed(client, system))
+    return _place(client, scope, system, _expand(client.hooks.user, system), client.hooks.project)
 
 
 def find_skills(client: Client, scope: Scope, system: System) -> ClientFile:
@@ -448,9 +444,13 @@ def find_skills(client: Client, scope: Scope, system: System) -> ClientFile:
     if client.skills is None:
         titles = ", ".join(each.title for each in CLIENTS.values() if each.skills)
         raise SetupError(f"{client.title} reads no folder of skills. These do: {titles}")
+    return _place(client, scope, system, _expand(client.skills.user, system), client.skills.project)
+
+
+def _place(client: Client, scope: Scope, system: System, user: str, project: str) -> ClientFile:
     if scope == "project":
-        return ClientFile(_in_project(client.skills.project, system), is_installed=True)
-    return ClientFile(_expand(client.skills.user, system), _is_installed(client, system))
+        return ClientFile(_in_project(project, system), is_installed=True)
+    return ClientFile(user, any(_matches(sign, system) for sign in _of(client.signs, system)))
 
 
 def _in_project(path: str, system: System) -> str:
@@ -460,10 +460,6 @@ def _in_project(path: str, system: System) -> str:
     if not os.path.realpath(path).startswith(folder):
         raise SetupError(f"{path} is a link that leads out of the project, to {os.path.realpath(path)}")
     return path
-
-
-def _is_installed(client: Client, system: System) -> bool:
-    return any(_matches(sign, system) for sign in _of(client.signs, system))
 
 
 def shown_path(client: Client, system: System) -> str:

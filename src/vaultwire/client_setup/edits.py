@@ -46,10 +46,6 @@ def _read_json(text: str, *, comments: bool) -> Any:
         return json.loads(_plain(text) if comments else text, parse_constant=str)
     except json.JSONDecodeError as error:
         raise BrokenFileError(_words(error), error.lineno, error.colno) from None
-    except ValueError:  # Python's own limit: https://docs.python.org/3/library/stdtypes.html#int-max-str-digits
-        raise BrokenFileError("a number has thousands of digits", 1, 1) from None
-    except RecursionError:
-        raise BrokenFileError("the values are nested too deeply", 1, 1) from None
 
 
 def _write_json(text: str, keys: Sequence[str], value: Any) -> str:
@@ -242,10 +238,6 @@ def _read_toml(text: str) -> Any:
         line, column = (int(place[1]), int(place[2])) if place else (text.count("\n") + 1, 1)
         words = str(error).partition(" (at ")[0]
         raise BrokenFileError(words[0].lower() + words[1:], line, column) from None
-    except ValueError:  # Python's own limit: https://docs.python.org/3/library/stdtypes.html#int-max-str-digits
-        raise BrokenFileError("a number has thousands of digits", 1, 1) from None
-    except RecursionError:
-        raise BrokenFileError("the values are nested too deeply", 1, 1) from None
 
 
 def _write_toml(text: str, keys: Sequence[str], value: Mapping[str, Any], *, is_there: bool) -> str:
@@ -387,9 +379,13 @@ def without_entry(text: str, form: Format, keys: Sequence[str], *, containers: i
 
 
 def _parse(text: str, form: Format) -> Any:
-    if form == "toml":
-        return _read_toml(text)
-    return _read_json(text, comments=form == "jsonc")
+    """Return what a text says. Raises BrokenFileError."""
+    try:
+        return _read_toml(text) if form == "toml" else _read_json(text, comments=form == "jsonc")
+    except ValueError:  # Python's own limit: https://docs.python.org/3/library/stdtypes.html#int-max-str-digits
+        raise BrokenFileError("a number has thousands of digits", 1, 1) from None
+    except RecursionError:
+        raise BrokenFileError("the values are nested too deeply", 1, 1) from None
 
 
 def _checked(text: str, form: Format, expected: Mapping[str, Any]) -> str:

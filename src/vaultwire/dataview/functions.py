@@ -1,4 +1,7 @@
-"""The functions of Dataview, by its documentation. Most take a list in place of a value, and then give a list."""
+"""The operators between two values, and the functions of Dataview, by its documentation.
+
+Most functions take a list in place of a value, and then give a list.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import ROUND_FLOOR, Decimal
+from operator import eq, ne
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from vaultwire.bases.functions.on_values import found_in, parted, replaced, replaced_text
+from vaultwire.bases.evaluation import ARITHMETIC, ORDERS
+from vaultwire.bases.row import Host
+from vaultwire.bases.value_functions import found_in, parted, replaced, replaced_text
 from vaultwire.bases.values import (
     MOST_TEXT,
     Budget,
@@ -25,13 +31,102 @@ from vaultwire.bases.values import (
     checked_text,
     day_of,
     joined,
+    joined_duration,
+    moved,
     parse_date,
+    scaled,
 )
-from vaultwire.dataview.luxon_format import format_duration, format_luxon, parse_luxon
-from vaultwire.dataview.operators import apply
 from vaultwire.dataview.pages import Page, Vault, day_in
 from vaultwire.dataview.parser import parse_duration
-from vaultwire.dataview.values import Embed, equal, is_list, is_truthy, order_key, text_of, type_of
+from vaultwire.dataview.values import (
+    Embed,
+    TextSettings,
+    between,
+    equal,
+    format_duration,
+    format_luxon,
+    is_list,
+    is_truthy,
+    order_key,
+    parse_luxon,
+    text_of,
+    type_of,
+)
+
+_ORDERS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {"=": eq, "!=": ne, **ORDERS}
+
+
+def apply(operator: str, left: Value, right: Value, host: Host, texts: TextSettings) -> Value:
+    """Return what an operator gives. Raises CellError for two types that it does not join."""
+    if operator in _ORDERS:
+        if isinstance(left, str) and isinstance(right, str) and operator in ("=", "!="):
+            return (left == right) is (operator == "=")
+        return _ORDERS[operator](order_key(left, host), order_key(right, host))
+    if operator in "&|":
+        return (is_truthy(left) and is_truthy(right)) if operator == "&" else (is_truthy(left) or is_truthy(right))
+    if (
+        isinstance(left, (int, float))
+        and isinstance(right, (int, float))
+        and "boolean" not in (type_of(left), type_of(right))
+    ):
+        return ARITHMETIC[operator](left, right)
+    if left is None and right is None:
+        return None
+    if operator == "+" and (isinstance(left, str) or isinstance(right, str)):
+        return checked_text(text_of(left, texts) + text_of(right, texts))
+    value = _ADDING[operator](left, right) if operator in _ADDING else _of_product(operator, left, right)
+    if value is NotImplemented:
+        raise CellError(f"No implementation found for '{type_of(left)} {operator} {type_of(right)}'")
+    result: Value = value
+    return result
+
+
+def _plus(left: Value, right: Value) -> Any:
+    if isinstance(left, Date) or isinstance(right, Date):
+        return _moved(left, right, 1) if isinstance(left, Date) else _moved(right, left, 1)
+    if isinstance(left, Duration) and isinstance(right, Duration):
+        return joined_duration(left, right)
+    if is_list(left) and is_list(right) and isinstance(left, Sequence) and isinstance(right, Sequence):
+        check_count(len(left) + len(right))
+        return [*left, *right]
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return {**left, **right}
+    return NotImplemented
+
+
+def _minus(left: Value, right: Value) -> Any:
+    if isinstance(left, Date) and isinstance(right, Date):
+        return between(left, right)
+    if isinstance(left, Date):
+        return _moved(left, right, -1)
+    if isinstance(left, Duration) and isinstance(right, Duration):
+        return joined_duration(left, right, -1)
+    return None if left is None and isinstance(right, Date) else NotImplemented
+
+
+_ADDING: Final[Mapping[str, Callable[[Value, Value], Any]]] = {"+": _plus, "-": _minus}
+
+
+def _moved(date: Value, by: Value, sign: int) -> Any:
+    if by is None:
+        return None
+    if not isinstance(by, Duration) or not isinstance(date, Date):
+        return NotImplemented
+    return moved(date, by, sign)
+
+
+def _of_product(operator: str, left: Value, right: Value) -> Any:
+    if operator == "*" and isinstance(left, (int, float)):
+        left, right = right, left
+    if not isinstance(right, (int, float)) or isinstance(right, bool) or operator == "%":
+        return NotImplemented
+    if isinstance(left, Duration):
+        return scaled(left, right if operator == "*" else math.inf if right == 0 else 1 / right)
+    if isinstance(left, str) and operator == "*" and math.isfinite(right):
+        if right * len(left) > MOST_TEXT:
+            raise CellError(f"This text is longer than {MOST_TEXT:,} characters.")
+        return left * int(right)
+    return NotImplemented
 
 
 @dataclass(slots=True)

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from vaultwire import __version__
-from vaultwire.review.glance.rendering import mark_changes, to_tree
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
@@ -31,9 +30,9 @@ from vaultwire.vault.vault import Vault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.review.glance.base_views import Asked
-    from vaultwire.review.glance.glance import Glance, Records
-    from vaultwire.review.reviewer import Reviewer
+    from vaultwire.review import Reviewer
+    from vaultwire.review.base_views import Asked
+    from vaultwire.review.glance import Glance, Records
 
 # The vaults that the desk shows, by name: each is opened when it is first asked for, as the person uses it.
 
@@ -62,6 +61,8 @@ class DeskVaults:
         self.all_names = tuple(openers)
         self.is_here: Callable[[str], bool] = lambda _: True
         """Tells whether this server has a vault now, where several servers share them."""
+        self.elsewhere: Callable[[], Mapping[str, str]] = dict
+        """Returns the addresses of the desks that show the vaults of other servers, "" for a vault that no server has."""
         self.read_only = read_only
         self._openers = openers
         self._reads_of = reads_of
@@ -84,6 +85,11 @@ class DeskVaults:
             return self.names[0]
         if text in self.names:
             return text or ""
+        elsewhere = self.elsewhere()
+        if text in elsewhere or (elsewhere and not self.names):
+            where = [f"{vault}: {address or 'no server has it now'}" for vault, address in elsewhere.items()]
+            message = f"Other servers have these vaults now, and their desks show them: {', '.join(where)}"
+            raise VaultError(VAULT_NOT_FOUND, message, vaults=list(self.names))
         known = ", ".join(map(repr, self.names))
         what = f"There is no vault {text[:100]!r}" if text else "Say which vault"
         raise VaultError(VAULT_NOT_FOUND, f"{what} (there are: {known}).", vaults=list(self.names))
@@ -100,8 +106,8 @@ class DeskVaults:
         """Return what reads a vault, opened once: two engines would not see each other's edits."""
         with self._opening:
             if name not in self._opened:
-                from vaultwire.review.glance.glance import Glance  # noqa: PLC0415 - with the first page, not every server
-                from vaultwire.review.reviewer import Reviewer  # noqa: PLC0415
+                from vaultwire.review import Reviewer  # noqa: PLC0415
+                from vaultwire.review.glance import Glance  # noqa: PLC0415 - with the first page, not every server
 
                 caller = Caller(PERSON)
                 caller.is_person = True
@@ -192,7 +198,7 @@ class DeskApi:
             "picture": lambda given: Picture(*self._glance(given).bases.picture(given.get("path", ""))),
             "grants": lambda _: self._grants().grants(),
         }
-        self._post: dict[str, Callable[[dict[str, Any]], Call]] = {
+        self._post: dict[str, Callable[[Mapping[str, Any]], Call]] = {
             "decide": self._decide,
             "decide_many": self._decide_many,
             "preview": self._preview,
@@ -205,11 +211,9 @@ class DeskApi:
         """Return the HTTP method of a route, None for no route."""
         return "GET" if route in self._get else "POST" if route in self._post else None
 
-    def call(self, route: str, query: Mapping[str, str], body: bytes) -> Call:
-        """Return the call for a request. Raises DeskRefusal, VaultError."""
-        if route in self._get:
-            return Call(partial(self._get[route], query))
-        return self._post[route](_object(body))
+    def call(self, route: str, given: Mapping[str, Any]) -> Call:
+        """Return the call for a request: ``given`` is its query, or the object in its body. Raises DeskRefusal, VaultError."""
+        return Call(partial(self._get[route], given)) if route in self._get else self._post[route](given)
 
     def _review(self, given: Mapping[str, Any]) -> Reviewer:
         return self.vaults.reviewer(self._vault(given))
@@ -228,6 +232,7 @@ class DeskApi:
         return {
             "version": __version__,
             "vaults": list(self.vaults.names),
+            "elsewhere": dict(self.vaults.elsewhere()),
             "read_only": self.vaults.read_only,
             "has_grants": self.grants is not None,
             "waiting": {name: each["waiting"] for name, each in counts.items()},
@@ -249,6 +254,8 @@ class DeskApi:
         return Picture(path, data or b"")
 
     def _rendered(self, query: Mapping[str, str]) -> dict[str, Any]:
+        from vaultwire.review.rendering import mark_changes, to_tree  # noqa: PLC0415 - as in DeskVaults
+
         review, (id_, file) = self._review(query), _file_of(query)
         sides = [review.bytes_of(id_, file, side)[1] for side in _SIDES]
         trees = [to_tree((data or b"").decode("utf-8", "replace")) for data in sides]
@@ -257,14 +264,14 @@ class DeskApi:
         return {"tree": trees[_SIDES.index(_side(query))]}
 
     def _base(self, query: Mapping[str, str]) -> dict[str, Any]:
-        from vaultwire.review.glance.base_views import Wanted  # noqa: PLC0415 - as _asked
+        from vaultwire.review.base_views import Wanted  # noqa: PLC0415 - as _asked
 
         wanted = Wanted(
             _number(query, "offset", 0), _number(query, "limit", 100), query.get("sort", ""), query.get("filter", "")
         )
         return self._glance(query).bases.rows(_asked(query), wanted)
 
-    def _decide(self, body: dict[str, Any]) -> Call:
+    def _decide(self, body: Mapping[str, Any]) -> Call:
         name, action = self._vault(body), _action(body)
         options: dict[str, Any] = {
             "file": _optional(body, "file", int),
@@ -278,7 +285,7 @@ class DeskApi:
         id_ = _text(body, "id")
         return Call(lambda: self.vaults.reviewer(name).decide(id_, action, **options), name)
 
-    def _decide_many(self, body: dict[str, Any]) -> Call:
+    def _decide_many(self, body: Mapping[str, Any]) -> Call:
         name, action = self._vault(body), _action(body)
         ids = _optional(body, "ids", list)
         if ids is not None and not all(isinstance(each, str) for each in ids):
@@ -293,12 +300,12 @@ class DeskApi:
         self._check_writing(action, dry_run=dry_run)
         return Call(lambda: self.vaults.reviewer(name).decide_many(action=action, **chosen, dry_run=dry_run), name)
 
-    def _preview(self, body: dict[str, Any]) -> Call:
+    def _preview(self, body: Mapping[str, Any]) -> Call:
         name, id_, text = self._vault(body), _text(body, "id"), _text(body, "text")
         file = _optional(body, "file", int) or 0
         return Call(lambda: self.vaults.reviewer(name).preview(id_, file, text))
 
-    def _conflict(self, body: dict[str, Any]) -> Call:
+    def _conflict(self, body: Mapping[str, Any]) -> Call:
         name, path = self._vault(body), _text(body, "path")
         join = _optional(body, "join", bool) or False
         if self.vaults.read_only and join:
@@ -316,7 +323,7 @@ class DeskApi:
             )
         return self.grants
 
-    def _revoke(self, body: dict[str, Any]) -> Call:
+    def _revoke(self, body: Mapping[str, Any]) -> Call:
         grants, id_ = self._grants(), _text(body, "id")
 
         def revoke() -> dict[str, Any]:
@@ -327,7 +334,7 @@ class DeskApi:
 
         return Call(revoke)
 
-    def _make_connector(self, body: dict[str, Any]) -> Call:
+    def _make_connector(self, body: Mapping[str, Any]) -> Call:
         grants, writes = self._grants(), _optional(body, "write", bool) or False
 
         def make() -> dict[str, Any]:
@@ -352,7 +359,8 @@ def refusal_of(error: VaultError) -> DeskRefusal:
     return DeskRefusal(_STATUS.get(error.code, 400), error.code, error.message, **error.details)
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def parse_object(body: bytes) -> dict[str, Any]:
+    """Return the object in a body. Raises DeskRefusal."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -367,7 +375,7 @@ def _file_of(given: Mapping[str, str]) -> tuple[str, int]:
 
 
 def _asked(query: Mapping[str, str]) -> Asked:
-    from vaultwire.review.glance.base_views import Asked  # noqa: PLC0415 - loaded with the first base
+    from vaultwire.review.base_views import Asked  # noqa: PLC0415 - loaded with the first base
 
     return Asked(query.get("path", ""), _number(query, "block", 0), query.get("view", ""), query.get("this", ""))
 

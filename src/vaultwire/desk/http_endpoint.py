@@ -16,8 +16,8 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
-from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access, Attempts
-from vaultwire.desk.api import DeskApi, DeskRefusal, DeskVaults, Picture, refusal_of
+from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access
+from vaultwire.desk.api import Call, DeskApi, DeskRefusal, DeskVaults, Picture, parse_object, refusal_of
 from vaultwire.desk.running import CODE_HEADER
 from vaultwire.transports import await_leaving, read_body, send_whole, set_cookie
 from vaultwire.vault.errors import VaultError
@@ -329,7 +329,6 @@ class DeskEndpoint:
         self.answer_command: Callable[[bytes], object] | None = None
         """Answers a command of this computer's command line, None if it is not for this server; None: there are none."""
         self._assets: tuple[Asset, dict[str, Asset]] | None = None
-        self._attempts = Attempts()
         self._slots = asyncio.Semaphore(_MAX_CALLS)
         self._deciding = {name: asyncio.Lock() for name in vaults.all_names}
         self._events = Events(self._look, self._counts)
@@ -428,8 +427,6 @@ class DeskEndpoint:
         key = parse_qs(body.decode("latin-1")).get("key", [""])[0].strip()
         cookie = await asyncio.to_thread(self.access.enter_by_key, key)
         if cookie is None:
-            if self._attempts.failed((scope.get("client") or ("",))[0]):
-                raise DeskRefusal(429, "TOO_MANY_ATTEMPTS", "Too many wrong keys were given. Try again in a minute")
             raise DeskRefusal(
                 403, "WRONG_KEY", "This is no key of the desk. Make one with: vaultwire keys issue NAME --desk"
             )
@@ -479,8 +476,13 @@ class DeskEndpoint:
             await send_json(send, 200, result)
 
     async def _run_call(self, route: str, query: bytes, body: bytes) -> Any:
-        given = {name: values[0] for name, values in parse_qs(query.decode("latin-1"), keep_blank_values=True).items()}
-        call = await self._run(lambda: self._api.call(route, given, body))
+        def begin() -> Call:
+            if self._api.method_of(route) == "POST":
+                return self._api.call(route, parse_object(body))
+            given = parse_qs(query.decode("latin-1"), keep_blank_values=True)
+            return self._api.call(route, {name: values[0] for name, values in given.items()})
+
+        call = await self._run(begin)
         if call.decides_in is None:
             return await self._run(call.run)
         async with self._deciding[call.decides_in]:

@@ -6,7 +6,7 @@ checked like anybody's; a wrong one is ignored. The messages are JSON objects wi
 
 - from the plugin: ``state`` (path, text, start, end, tabs), ``mention`` (path, first, last; lines from 1, 0 for the whole
   note), and of an item with an ``id``: ``show``, ``text`` (file), ``preview`` (file, text), ``hunks`` (file, from), ``decide``
-  (action, and perhaps file, hunk, edited, reason), as in ``review.reviewer``;
+  (action, and perhaps file, hunk, edited, reason), as a page of the desk asks for them;
 - to it: ``hello`` (version, answer), ``items`` (items, the latest first; waiting, their number), ``item`` (item, with its
   files), ``text``, ``preview``, ``hunks`` (id, file), ``decided`` (id, message, error, undo; also for a failed request),
   ``open`` (path, line from 1, 0 for none), ``mentioned`` (outcome), ``shared`` (clients, the names of the connected
@@ -23,12 +23,11 @@ import threading
 from collections.abc import Callable, Collection, Hashable
 from typing import Any, NamedTuple
 
-from vaultwire.desk.api import READ_ONLY, WRITING
+from vaultwire.desk.api import DeskApi, DeskRefusal, DeskVaults
 from vaultwire.editor import EditorState, Mention, Position, Selection, select_lines
-from vaultwire.review.reviewer import Reviewer
 from vaultwire.transports.editor_socket import Answer, Opening, WebSocket
 from vaultwire.vault.disk.paths import parse_path
-from vaultwire.vault.errors import FILE_NOT_FOUND, POLICY_DENIED, VaultError
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.note_lookup import subpath_of
 from vaultwire.vault.vault import Vault
 
@@ -147,31 +146,29 @@ def _json_answer(status: int, **values: str | int) -> Answer:
 
 # ---------------------------------------------------------------------- the side pane
 #
-# The side pane of the companion plugin: the items it lists, the one it shows, and what the person decides there.
-#
-# Messages to and from the plugin as dicts.
+# The side pane of the companion plugin: the items it lists, the one it shows, and what the person decides there. What it asks
+# is what a page of the desk asks (``api``).
 
 _MOST_ITEMS = 50
 _MAX_REASON = 2_000
+# By a message's type: the route of the desk, and the numbers that the message must have.
+_ROUTES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "show": ("item", ()),
+    "text": ("text", ("file",)),
+    "preview": ("preview", ("file",)),
+    "hunks": ("hunks", ("file", "from")),
+    "decide": ("decide", ()),
+}
 
 
 class PluginReview:
     """The list and the decisions of one vault. Safe to use from several threads."""
 
-    def __init__(
-        self,
-        reviewer: Callable[[], Reviewer],
-        on_decided: Callable[[], None] = lambda: None,
-        *,
-        read_only: bool = False,
-    ) -> None:
-        """``reviewer`` opens what lists and decides when it is first needed. ``on_decided`` is called after a decision.
-
-        ``read_only``: notes may not be changed in this run.
-        """
-        self._reviewer = reviewer
+    def __init__(self, vaults: DeskVaults, on_decided: Callable[[], None] = lambda: None) -> None:
+        """``vaults`` has the one vault. ``on_decided`` is called after a decision."""
+        self._vaults = vaults
+        self._api = DeskApi(vaults)
         self._on_decided = on_decided
-        self._read_only = read_only
         self._lock = threading.Lock()
         self._stamp: Hashable = None
         # Which state of the notes the plugin was shown, and which one the texts are of that it was given to edit.
@@ -182,9 +179,10 @@ class PluginReview:
     def items(self) -> dict[str, Any]:
         """Return the message with the latest items; the same object until something has changed. Raises OSError."""
         with self._lock:
-            stamp = self._reviewer().stamp()
+            reviewer = self._vaults.reviewer(self._vaults.name(None))
+            stamp = reviewer.stamp()
             if self._items is None or stamp != self._stamp:
-                page = self._reviewer().items(limit=_MOST_ITEMS)
+                page = reviewer.items(limit=_MOST_ITEMS)
                 self._items = {"type": "items", "items": page["items"], "waiting": page["waiting"]}
                 self._stamp = stamp
             return self._items
@@ -192,64 +190,50 @@ class PluginReview:
     def answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
         """Return the answer to a message, None for one that is none of these or is malformed."""
         kind, id_ = message.get("type"), message.get("id")
-        if not isinstance(id_, str) or kind not in ("show", "text", "preview", "hunks", "decide"):
+        if not isinstance(id_, str) or not isinstance(kind, str) or kind not in _ROUTES:
             return None
+        route, needed = _ROUTES[kind]
+        numbers = {name: message[name] for name in ("file", "hunk", "from") if message.get(name) is not None}
+        if not numbers.keys() >= {*needed} or any(type(each) is not int or each < 0 for each in numbers.values()):
+            return None  # bool is an int, too
         try:
             if kind == "decide":
-                return self._decide(id_, message)
-            return self._show(str(kind), id_, message)
+                return self._decide(id_, message, numbers)
+            given: dict[str, Any] = {"id": id_, **{name: str(number) for name, number in numbers.items()}}
+            if kind == "preview":
+                given = {"id": id_, **numbers, "text": message.get("text")}
+            return self._shown(kind, id_, numbers.get("file", 0), self._api.call(route, given).run())
+        except DeskRefusal as refusal:
+            if refusal.code == INVALID_ARGUMENTS:  # not a message of a plugin of this version
+                return None
+            return {"type": "decided", "id": id_, "message": refusal.message, "error": True}
         except VaultError as error:
             return {"type": "decided", "id": id_, "message": error.message, "error": True}
         except OSError as error:
             return {"type": "decided", "id": id_, "message": error.strerror or str(error), "error": True}
-        except (TypeError, ValueError):  # not a message of a plugin of this version
-            return None
 
-    def _show(self, kind: str, id_: str, message: dict[str, Any]) -> dict[str, Any]:
-        reviewer = self._reviewer()
+    def _shown(self, kind: str, id_: str, file: int, answer: Any) -> dict[str, Any]:
+        """Return the desk's answer as the plugin gets it."""
         if kind == "show":
-            item = reviewer.item(id_)
-            self._basis[id_] = item["basis"]
-            return {"type": "item", "item": item}
-        file = _number(message.get("file"))
+            self._basis[id_] = answer["basis"]
+            return {"type": "item", "item": answer}
         if kind == "text":
-            answer = reviewer.text(id_, file)
             self._text_basis[id_] = answer["basis"]
             return {"type": "text", "id": id_, "file": file, "text": answer["text"]}
-        if kind == "hunks":
-            return {"type": "hunks", "id": id_, "file": reviewer.hunks(id_, file, _number(message.get("from")))}
-        return {"type": "preview", "id": id_, "file": reviewer.preview(id_, file, _text(message.get("text")))["file"]}
+        return {"type": kind, "id": id_, "file": answer if kind == "hunks" else answer["file"]}
 
-    def _decide(self, id_: str, message: dict[str, Any]) -> dict[str, Any]:
-        edited = message.get("edited") or {}
-        if not isinstance(edited, dict):
-            raise TypeError
-        file, hunk, action = message.get("file"), message.get("hunk"), _text(message.get("action"))
-        if self._read_only and action in WRITING:
-            raise VaultError(POLICY_DENIED, READ_ONLY)
-        result = self._reviewer().decide(
-            id_,
-            action,
-            file=None if file is None else _number(file),
-            hunk=None if hunk is None else _number(hunk),
-            edited={str(index): _text(text) for index, text in edited.items()},
-            reason=_text(message.get("reason") or "")[:_MAX_REASON],
-            basis=(self._text_basis if edited else self._basis).pop(id_, "") if action == "accept" else "",
-        )
+    def _decide(self, id_: str, message: dict[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
+        action, edited, reason = message.get("action"), message.get("edited") or None, message.get("reason") or ""
+        given = {"id": id_, **numbers, "action": action, "edited": edited}
+        given["reason"] = reason[:_MAX_REASON] if isinstance(reason, str) else reason
+        seen = self._text_basis if edited else self._basis
+        given["basis"] = seen.get(id_, "") if action == "accept" else ""
+        call = self._api.call("decide", given)
+        if action == "accept":
+            seen.pop(id_, None)
+        result = call.run()
         self._on_decided()
         return {"type": "decided", "id": id_, "message": result["message"], "error": False, "undo": result.get("undo")}
-
-
-def _number(value: Any) -> int:
-    if type(value) is not int or value < 0:  # bool is an int, too
-        raise TypeError
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
 
 
 PATH = "/plugin"

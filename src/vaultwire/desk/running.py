@@ -11,7 +11,6 @@ import hashlib
 import os
 import time
 from contextlib import ExitStack, suppress
-from typing import NamedTuple
 
 from vaultwire.vault.disk.file_operations import make_private, read_private, remove_quietly, write_private
 from vaultwire.vault.disk.process_lock import ProcessLock, is_held
@@ -85,12 +84,11 @@ def read_record(path: str) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-class Running(NamedTuple):
+class Running:
     """A running server: what tells it from others, its address, and the folders of its vaults."""
 
-    server: str
-    url: str
-    vaults: tuple[str, ...]
+    def __init__(self, server: str, url: str, vaults: tuple[str, ...]) -> None:
+        self.server, self.url, self.vaults = server, url, vaults
 
 
 class Announcement:

@@ -89,13 +89,11 @@ class UnwritableLinkError(ValueError):
         self.span = span
 
 
-def link_spans(text: str, of: Container[str] | None = None) -> list[LinkSpan]:
-    """Return the links of a note, in number and order those of ``parse_note``; if link texts are given, only links with one
-    of them.
-    """
+def link_spans(text: str) -> list[LinkSpan]:
+    """Return the links of a note, in number and order those of ``parse_note``."""
     plain = to_plain(text)
     frontmatter = parse_frontmatter(plain)
-    spans = list(_property_spans(plain, frontmatter, of))
+    spans = list(_property_spans(plain, frontmatter))
     body = plain[frontmatter.end : end_of_reading(plain, frontmatter.end)]
     for line in read_body(body, plain.count("\n", 0, frontmatter.end) + 1).lines:
         spans += [
@@ -103,7 +101,6 @@ def link_spans(text: str, of: Container[str] | None = None) -> list[LinkSpan]:
                 RawLink(*link[:4], *[line.base + place for place in link[4:]]), body, line.number, None, frontmatter.end
             )
             for link in line.links
-            if of is None or link.linktext in of
         ]
     return spans if plain == text else _in_file(spans, FileOffsets(text, plain))
 
@@ -119,8 +116,9 @@ def rewrite_links(
     """
     edits: dict[tuple[int, int], str] = {}
     changed: list[tuple[LinkSpan, str]] = []
-    for span in link_spans(text, of):
-        new = decide(span)
+    spans = link_spans(text)
+    for span in spans:
+        new = decide(span) if of is None or span.linktext in of else None
         if new is None:
             continue
         changed.append((span, new.linktext))
@@ -134,7 +132,7 @@ def rewrite_links(
         ):
             edits[span.display_place] = _escaped(new.display, span.quote)
     made = [Replacement(start, end, written) for (start, end), written in sorted(edits.items())]
-    if made and not _is_read_back(text, made, changed):
+    if made and not _is_read_back(text, spans, made, changed):
         raise UnwritableLinkError(*_culprit(text, changed))
     starts = [edit.start for edit in made]
     links: list[Rewritten] = []
@@ -145,13 +143,15 @@ def rewrite_links(
     return Rewriting(made, links)
 
 
-def _is_read_back(text: str, edits: list[Replacement], changed: list[tuple[LinkSpan, str]]) -> bool:
-    """Tell whether the edited text has the links wanted, and otherwise the links it had."""
+def _is_read_back(
+    text: str, spans: list[LinkSpan], edits: list[Replacement], changed: list[tuple[LinkSpan, str]]
+) -> bool:
+    """Tell whether the edited text has the links wanted, and otherwise the links it had (``spans``)."""
     if any("\n" in edit.text or "\r" in edit.text for edit in edits):
         return False
     wanted = {span.start: linktext.strip() for span, linktext in changed}
     now = [(span.linktext, *span[5:8]) for span in link_spans(apply_replacements(text, edits))]
-    return now == [(wanted.get(span.start, span.linktext), *span[5:8]) for span in link_spans(text)]
+    return now == [(wanted.get(span.start, span.linktext), *span[5:8]) for span in spans]
 
 
 def _culprit(text: str, changed: list[tuple[LinkSpan, str]]) -> tuple[LinkSpan, str]:
@@ -258,10 +258,10 @@ def _in_file(spans: list[LinkSpan], offsets: FileOffsets) -> list[LinkSpan]:
     ]
 
 
-def _property_spans(plain: str, frontmatter: Frontmatter, of: Container[str] | None) -> Iterator[LinkSpan]:
+def _property_spans(plain: str, frontmatter: Frontmatter) -> Iterator[LinkSpan]:
     """Yield the links of properties, in their order."""
     links = frontmatter_links(frontmatter, plain)
-    if not any(of is None or link.linktext in of for link, _, _ in links):
+    if not links:
         return
     by_line: dict[tuple[int, str], deque[Scalar]] = {}
     by_text: dict[str, Scalar] = {}
@@ -272,8 +272,6 @@ def _property_spans(plain: str, frontmatter: Frontmatter, of: Container[str] | N
                 by_line.setdefault((yaml.line(node), scalar.text), deque()).append(scalar)
                 by_text.setdefault(scalar.text, scalar)
     for link, item, number in links:
-        if of is not None and link.linktext not in of:
-            continue
         here = by_line.get((number, item))
         scalar = here.popleft() if here else by_text.get(item)  # an alias repeats a text that stands elsewhere
         if scalar is None:

@@ -1,4 +1,4 @@
-"""Regular expressions: compiled so that they mean the same on every Python, those of blocks, and JavaScript's, translated.
+"""Regular expressions: compiled at first use and the same on every Python, those of blocks, and JavaScript's, translated.
 
 In CPython 3.11.0 to 3.11.4, a possessive quantifier after a group matches wrongly (python/cpython#106052 and #100061,
 both corrected in 3.11.5). Debian 12 comes with 3.11.2: there the parser found no wikilink. The same pattern with an
@@ -9,16 +9,36 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 IS_FAULTY = sys.version_info < (3, 11, 5)
 
 _PIECE = re.compile(r"\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]|\(|(\))((?:[*+?]|\{[0-9,]*\})(?=\+))?|.", re.DOTALL)
 
 
+class _LatePattern:
+    """A pattern that is compiled when one of its methods is first called."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._source = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a method of the compiled pattern; from then on it is found without this."""
+        pattern, flags = self._source
+        compiled = re.compile(with_atomic_groups(pattern) if IS_FAULTY else pattern, flags)
+        self.__dict__.update((method, getattr(compiled, method)) for method in _METHODS)
+        return getattr(compiled, name)
+
+
+_METHODS = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn")
+
+
 def compile_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Compile a pattern in which a group may be followed by a possessive quantifier."""
-    return re.compile(with_atomic_groups(pattern) if IS_FAULTY else pattern, flags)
+    """Return a pattern in which a group may be followed by a possessive quantifier. It is compiled at its first use.
+
+    For constants of modules: compiling all that a short command loads takes longer than most commands.
+    """
+    return cast("re.Pattern[str]", _LatePattern(pattern, flags))
 
 
 def with_atomic_groups(pattern: str) -> str:

@@ -7,6 +7,7 @@ property, ``property_values`` writes its value.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from vaultwire.markdown.diffs import common_ends
@@ -207,7 +208,7 @@ def _lines_in(source: str, values: Mapping[str, PropertyValue]) -> dict[str, lis
 
 def _without(text: str, block: Block, place: Property) -> str:
     _refuse_needed(block, place)
-    deeper = compile_pattern(rf"(?:[ ]{{{place.column + 1}}}[ \t]*#[^\n]*\n)*")
+    deeper = re.compile(rf"(?:[ ]{{{place.column + 1}}}[ \t]*#[^\n]*\n)*")
     comments = deeper.match(text, place.bottom)
     bottom = place.bottom if comments is None else comments.end()
     before, behind = text[block.start : place.top], text[bottom : block.closing]
@@ -324,7 +325,7 @@ def _block_items(text: str, place: Property, old: list[PropertyValue], new: list
     head, tail = common_ends(old, new, same_value)
     first, behind = head, len(old) - tail
     items = place.items
-    mark = compile_pattern(r" *-[ \t]*").match(text, items[0].top)
+    mark = re.compile(r" *-[ \t]*").match(text, items[0].top)
     assert mark is not None
     # Keep the gap between dash and value, if the value is on the dash's line.
     dash = mark[0] if items[0].start == mark.end() and mark[0][-1] != "-" else mark[0].rstrip(" \t") + " "

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from vaultwire.markdown.edits import clipped, to_plain
 from vaultwire.markdown.parse import property_tag
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter, property_type
 from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
 from vaultwire.markdown.yaml_tree import YamlNode, read_tree
@@ -23,8 +24,8 @@ from vaultwire.markdown.yaml_tree import YamlNode, read_tree
 # The positions come from ``yaml_core`` and the values from ``properties``, which read the same text. Frontmatter that is not
 # YAML, or not made of ``name: value`` lines, is refused. Nothing is changed here.
 
-_COLON = re.compile(r"[ \t]*:")
-_DASH = re.compile(r" *-(?=[ \t]|\Z)")
+_COLON = compile_pattern(r"[ \t]*:")
+_DASH = compile_pattern(r" *-(?=[ \t]|\Z)")
 
 
 class PropertyEditError(ValueError):
@@ -185,23 +186,24 @@ class _Places:
 
 
 # A text that needs quotes: it begins with an indicator of YAML, holds what would end it, or characters that no editor shows.
-_NEEDS_QUOTES = re.compile(
+_NEEDS_QUOTES = compile_pattern(
     r"""[\s,\[\]{}#&*!|>'"%@`]|[-?:](?:\s|\Z)|---|\.\.\.|.*(?::(?:\s|\Z)|\s\#|\s\Z|[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff])""",
     re.DOTALL,
 )
-_NEEDS_QUOTES_IN_FLOW = re.compile(r"[-?:]|.*[,\[\]{}]", re.DOTALL)
+_NEEDS_QUOTES_IN_FLOW = compile_pattern(r"[-?:]|.*[,\[\]{}]", re.DOTALL)
 # Booleans, numbers and other signs of YAML 1.1 (its type repository) that are texts in 1.2. To Obsidian they are texts with
 # and without quotes; to Hugo, Jekyll and PyYAML only with them. Dates get no quotes: every reader takes them for dates.
-_OTHER_IN_1_1 = re.compile(
+_OTHER_IN_1_1 = compile_pattern(
     r"(?:yes|no|on|off)\Z|[-+]?(?:0b[01_]+|0x[0-9a-f_]+|[0-9][0-9_]*(?::[0-5]?[0-9])*(?:\.[0-9_]*)?)\Z|<<\Z|=\Z",
     re.IGNORECASE,
 )
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_ESCAPED = re.compile(rf'["\\]|{_CONTROL.pattern}')
+_CONTROL_CHARACTER = r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
+_CONTROL = compile_pattern(_CONTROL_CHARACTER)
+_ESCAPED = compile_pattern(rf'["\\]|{_CONTROL_CHARACTER}')
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SURROGATE = compile_pattern(r"[\ud800-\udfff]")
 
-_DATE = re.compile(r"(\d{4})-(0[1-9]|1[0-2])-(\d\d)(T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?)?\Z", re.ASCII)
+_DATE = compile_pattern(r"(\d{4})-(0[1-9]|1[0-2])-(\d\d)(T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?)?\Z", re.ASCII)
 _EXPECTED = {
     "text": "a text",
     "multitext": "a list of texts or numbers",

@@ -10,6 +10,7 @@ import re
 from typing import Final, NamedTuple
 
 from vaultwire.markdown.inline import read_inline
+from vaultwire.markdown.patterns import compile_pattern
 
 DATES: Final = ("due", "scheduled", "start", "created", "done", "cancelled")
 """The fields that are days."""
@@ -23,7 +24,7 @@ _KEYS = {each: each for each in ("due", "scheduled", "start", "created", "cancel
 _KEYS |= {"completion": "done", "repeat": "recurrence", "oncompletion": "on_completion"}
 _DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)"
 _NAMED = "|".join(_KEYS)
-_FIELD = re.compile(
+_FIELD = compile_pattern(
     rf"(?P<sign>[{''.join(_SIGNS)}])\ufe0f?[ \t]*+(?P<date>{_DAY})"
     rf"|(?P<priority>[{''.join(_PRIORITIES)}])\ufe0f?"
     r"|🔁\ufe0f?[ \t]*+(?P<rule>[A-Za-z0-9][A-Za-z0-9, !]*)"
@@ -34,14 +35,14 @@ _FIELD = re.compile(
 )
 _VALUES = ("date", "priority", "rule", "on_completion", "value", "round_value")
 _NAMES = {"priority": "priority", "rule": "recurrence", "on_completion": "on_completion"}
-_DATE = re.compile(rf"(?:\[\[)?({_DAY})")
+_DATE = compile_pattern(rf"(?:\[\[)?({_DAY})")
 # The id of a task, and those that it waits for.
-_IDS = re.compile(
+_IDS = compile_pattern(
     r"[ \t]*(?:[🆔⛔]\ufe0f?[ \t]*[\w-]+(?:[ \t]*,[ \t]*[\w-]+)*"
     r"|\[(?:id|dependsOn)::[^\[\]\n]*\]|\((?:id|dependsOn)::[^()\n]*\))",
     re.ASCII,
 )
-_BLOCK_ID = re.compile(r"[ \t]+\^[A-Za-z0-9-]+[ \t]*\Z")
+_BLOCK_ID = compile_pattern(r"[ \t]+\^[A-Za-z0-9-]+[ \t]*\Z")
 _WRITTEN = {
     "created": ("\N{HEAVY PLUS SIGN}", "created"),
     "start": ("🛫", "start"),

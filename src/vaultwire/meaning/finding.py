@@ -6,7 +6,7 @@ Nothing is found that the run may not see now: each note that is near is looked 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vaultwire.meaning.embedding import Embedding
     from vaultwire.meaning.store import Near
 
-# Notes near a query whose ranks count, and those that are read to see whether they meet its conditions.
+# Notes near a query that count, and those that are read to see whether they meet its conditions.
 _RANKED, _MOST_READ = 50, 500
 # So many notes that meet the conditions are looked up at once; where there are more, those that are near are read.
 _MOST_MEETING = 500
@@ -161,12 +161,14 @@ class Finding:
             if text is not None and matcher.match(each.path, text) is not None:
                 yield each
 
-    def _hits(self, near: Iterator[Near]) -> list[MeaningHit]:
-        return [self._hit(rank, each) for rank, each in enumerate(near, 1)]
+    def _hits(self, near: Iterable[Near]) -> list[MeaningHit]:
+        hits = [self._hit(rank, each) for rank, each in enumerate(near, 1)]
+        scores = meaning_scores([hit.likeness for hit in hits])
+        return [hit._replace(score=score) for hit, score in zip(hits, scores, strict=True)]
 
     def _hit(self, rank: int, near: Near) -> MeaningHit:
         """Return a note with the nearest chunk and its first lines, as the note is now."""
-        hit = MeaningHit(near.path, near.likeness, rank, [], rank_score(rank))
+        hit = MeaningHit(near.path, near.likeness, rank, [])
         try:
             text = plain_text(self._files.read(near.path).data)
         except VaultError:  # it is gone by now
@@ -194,29 +196,32 @@ def _words(query: Query) -> Sequence[Word | Text]:
 
 # ---------------------------------------------------------------------- words and meaning together
 
-# Reciprocal rank fusion: a note counts 1 / (K + rank) for each order that it is in. A small K lets the first ranks decide.
-_K = 20
+# What each gives at most, in a convex combination (Bruch, Gai, Ingber: "An Analysis of Fusion Functions for Hybrid Retrieval",
+# 2023). A sum of ranks forgets by how much one note is nearer than the next.
+_BY_MEANING, _BY_WORDS = 70.0, 30.0
 
 
-def rank_score(rank: int) -> float:
-    """Return what a rank gives to a score, from 1: a thousand times 1 / (K + rank)."""
-    return 1000 / (_K + rank)
+def meaning_scores(likeness: Sequence[float]) -> list[float]:
+    """Return what notes get for their likeness, given with the nearest first: the first one all, the last one nothing."""
+    # Models differ in how near texts without anything in common are, so only the place between the two tells something.
+    width = likeness[0] - likeness[-1] if likeness else 0.0
+    return [_BY_MEANING * ((each - likeness[-1]) / width if width > 0 else 1.0) for each in likeness]
 
 
 def fused(near: Sequence[MeaningHit], words: Sequence[str], hits: Sequence[Hit], absent: Collection[str]) -> list[Hit]:
     """Return the hits by words and the notes near in meaning in one order, the best first, each note once.
 
-    ``words``: those that were looked for; ``absent``: those of them that are in no note. The scores are new: the sum of what
-    the two ranks give.
+    ``words``: those that were looked for; ``absent``: those of them that are in no note. The scores are new: what a note gets
+    for its likeness, and for its score by words, compared with the best one, times the share of the words that it has.
     """
-    # Of a question in another language the vault knows names at most, and notes that have one by chance would come first.
-    weight = 1 - len({*absent} & {*words}) / len(words) if words else 0.0
-    scores: dict[VaultPath, float] = {}
-    by_path = {each.path: Hit(each.path, 0.0, 0, each.lines) for each in reversed(near)}
-    by_path |= {hit.path: hit for hit in hits}
-    for rank, hit in enumerate(hits, 1):
-        scores[hit.path] = weight * rank_score(rank)
-    for each in near:
-        scores[each.path] = scores.get(each.path, 0.0) + each.score
+    best = max((hit.score for hit in hits), default=0.0)
+    scores = {each.path: each.score for each in near}
+    by_path = {each.path: Hit(each.path, 0.0, 0, each.lines) for each in near}
+    for hit in hits:
+        # Of a question in another language notes have names at most, and one that has a name by chance would come first.
+        share = 1 - len({*absent, *hit.missing} & {*words}) / len(words) if words else 0.0
+        by_words = _BY_WORDS * share * hit.score / best if best > 0 else 0.0
+        scores[hit.path] = scores.get(hit.path, 0.0) + by_words
+        by_path[hit.path] = hit
     ranked = sorted(scores, key=lambda path: (-scores[path], path))
     return [by_path[path]._replace(score=scores[path]) for path in ranked]

@@ -215,7 +215,7 @@ class Memory:
         name = _subject_name(fact.subject) or _name_of(fact.text)
         line = form.to_line(fact.text, self._today, self._author(), self._source(fact.source), 1)
         new = NewNote(f"{self._folder}/{name}.md", f"{line}\n")
-        made = self._vault.making.create(new, self._progress, dry_run=dry_run, may_have_namesake=True)
+        made = self._vault.writing.create(new, self._progress, dry_run=dry_run, may_have_namesake=True)
         (entry,) = form.read_subject(made.path, f"{line}\n").entries
         return Remembered(entry, nearest, is_new=True, done=made.done)
 

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple, NoReturn, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown.edits import to_plain
 from vaultwire.obsidian.known_vaults import command_is_on, is_same_folder, settings_folders, vault_ids
@@ -325,66 +325,6 @@ def to_lines(said: str) -> list[str]:
     return [] if _NOTHING.fullmatch(said) else [line for line in said.split("\n") if line.strip()]
 
 
-# ---------------------------------------------------------------------- who answers
-#
-# Who answers what the ``obsidian_*`` tools cannot read from files: the running app, or our journal and an error.
-
-_MAX_VERSIONS = 50
-
-
-class FilesBackend:
-    """One vault without the app: what is in its files the tools read themselves, the rest is said to need the app."""
-
-    def __init__(self, vault: Vault, why: str = "") -> None:
-        """``why`` is added to the error of a request that only the app can answer."""
-        self.vault = vault
-        self._why = why
-
-    def history(self, path: VaultPath, _: Progress) -> list[tuple[int, str]]:
-        """Return a note's earlier versions, the latest first: a number from 1, and the time and tool of the change."""
-        return [(number, _label(change)) for number, (change, _) in enumerate(self._versions(path), 1)]
-
-    def version(self, path: VaultPath, number: int, _: Progress) -> str:
-        """Return the text of a note's earlier version. Raises VaultError (FILE_NOT_FOUND)."""
-        versions = self._versions(path)
-        if number > len(versions):
-            raise VaultError(FILE_NOT_FOUND, f"{path!r} has {len(versions)} recorded earlier versions.", path=path)
-        return plain_text(versions[number - 1][1])
-
-    def _versions(self, path: VaultPath) -> list[tuple[Change, bytes]]:
-        return [
-            (change, step.before)
-            for change in self.vault.history.latest(path, _MAX_VERSIONS, None)
-            for step in self.vault.history.show(change.id).steps
-            if isinstance(step, Write) and step.path == path and step.before is not None
-        ]
-
-    def open(self, path: VaultPath, _: Progress, *, newtab: bool) -> None:  # noqa: ARG002 - for the app
-        """Show a note in the app."""
-        self._refuse()
-
-    def commands(self, prefix: str, _: Progress) -> list[str]:  # noqa: ARG002
-        """Return the ids of the app's commands."""
-        self._refuse()
-
-    def workspace(self, _: Progress) -> str:
-        """Return the app's panes and tabs, as a tree."""
-        self._refuse()
-
-    def evaluate(self, code: str, _: Progress) -> str:  # noqa: ARG002
-        """Run JavaScript in the app and return its value."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise VaultError(OBSIDIAN_NOT_RUNNING, NOT_RUNNING + self._why)
-
-
-def _label(change: Change) -> str:
-    """Return the time of a change, in UTC, and its tool."""
-    when = datetime.fromtimestamp(change.time_ns // 1_000_000_000, UTC)
-    return f"{when:%Y-%m-%d %H:%M:%S}Z {change.author.tool}".strip()
-
-
 # ---------------------------------------------------------------------- the running app
 
 _NUMBERED = re.compile(r"\s*(\d+)[\t :.)]+(.*)")
@@ -449,71 +389,104 @@ def _unknown_vault() -> VaultError:
     )
 
 
-class AppBackend(FilesBackend):
-    """The files of a vault beside the running app.
+# ---------------------------------------------------------------------- who answers
+#
+# Who answers what the ``obsidian_*`` tools cannot read from files: the running app, or our journal and an error.
 
-    The app always gets an exact path, so that it neither uses the open note nor chooses one of several.
+_MAX_VERSIONS = 50
+
+
+class Backend:
+    """One vault, and the running app where it may be asked. What is in the vault's files the tools read themselves.
+
+    The app always gets an exact path, so that it neither uses the open note nor chooses one of several. It is only asked to
+    show a visible note where a policy hides notes, which would be in its answers, or holds changes, which it would make at
+    once.
     """
 
-    def __init__(self, vault: Vault, app: AppVault) -> None:
-        super().__init__(vault)
-        self._app = app
+    def __init__(self, vault: Vault, app: AppVault | None = None, why: str = "") -> None:
+        """``app``: None where it does not run, or is not to be used. ``why`` is then added to the error of a request to it."""
+        self.vault = vault
+        self.app = app
+        self._why = why
+
+    @property
+    def _is_restricted(self) -> bool:
+        return self.vault.hides_some or self.vault.can_hold
 
     def open(self, path: VaultPath, progress: Progress, *, newtab: bool) -> None:
         """Show a note in the app."""
-        self._app.run(progress, "open", {"path": path}, ["newtab"] if newtab else [])
+        self._there().run(progress, "open", {"path": path}, ["newtab"] if newtab else [])
 
     def history(self, path: VaultPath, progress: Progress) -> list[tuple[int, str]]:
-        """Return a note's versions in the app's file recovery, the latest first."""
+        """Return a note's earlier versions, the latest first: a number from 1, and a label.
+
+        They are those of the app's file recovery or, without the app, of the changes on record, by time and tool.
+        """
+        if self.app is None or self._is_restricted:
+            return [(number, _label(change)) for number, (change, _) in enumerate(self._versions(path), 1)]
         versions: list[tuple[int, str]] = []
-        for line in to_lines(self._app.run(progress, "history", {"path": path})):
+        for line in to_lines(self.app.run(progress, "history", {"path": path})):
             numbered = _NUMBERED.fullmatch(line)
             if numbered is not None and int(numbered[1]) == len(versions) + 1:
                 versions.append((int(numbered[1]), " ".join(numbered[2].split())))
         return versions
 
     def version(self, path: VaultPath, number: int, progress: Progress) -> str:
-        """Return the text of a version."""
-        return self._app.run(progress, "history:read", {"path": path, "version": str(number)}, text="")
+        """Return the text of a note's earlier version. Raises VaultError (FILE_NOT_FOUND)."""
+        if self.app is not None and not self._is_restricted:
+            return self.app.run(progress, "history:read", {"path": path, "version": str(number)}, text="")
+        versions = self._versions(path)
+        if number > len(versions):
+            raise VaultError(FILE_NOT_FOUND, f"{path!r} has {len(versions)} recorded earlier versions.", path=path)
+        return plain_text(versions[number - 1][1])
+
+    def _versions(self, path: VaultPath) -> list[tuple[Change, bytes]]:
+        return [
+            (change, step.before)
+            for change in self.vault.history.latest(path, _MAX_VERSIONS, None)
+            for step in self.vault.history.show(change.id).steps
+            if isinstance(step, Write) and step.path == path and step.before is not None
+        ]
 
     def commands(self, prefix: str, progress: Progress) -> list[str]:
         """Return the ids of the app's commands."""
-        return to_lines(self._app.run(progress, "commands", {"filter": prefix} if prefix else {}))
+        return to_lines(self._asked().run(progress, "commands", {"filter": prefix} if prefix else {}))
 
     def workspace(self, progress: Progress) -> str:
         """Return the app's panes and tabs, as a tree."""
-        return self._app.run(progress, "workspace")
+        return self._asked().run(progress, "workspace")
 
     def evaluate(self, code: str, progress: Progress) -> str:
         """Run JavaScript in the app and return its value."""
-        return self._app.run(progress, "eval", {"code": code}).removeprefix("=> ")
+        return self._asked().run(progress, "eval", {"code": code}).removeprefix("=> ")
 
+    def _there(self) -> AppVault:
+        """Return the app. Raises VaultError (OBSIDIAN_NOT_RUNNING) where there is none."""
+        if self.app is None:
+            raise VaultError(OBSIDIAN_NOT_RUNNING, NOT_RUNNING + self._why)
+        return self.app
 
-class RestrictedBackend(FilesBackend):
-    """The files of a vault beside a running app that may not be asked: it would answer with hidden notes, too, or would change
-    what the person wants to see first.
-
-    The app is only asked to show a visible note.
-    """
-
-    def __init__(self, vault: Vault, app: AppVault) -> None:
-        super().__init__(vault)
-        self._app = app
-
-    def open(self, path: VaultPath, progress: Progress, *, newtab: bool) -> None:
-        """Show a note in the app."""
-        AppBackend(self.vault, self._app).open(path, progress, newtab=newtab)
-
-    def _refuse(self) -> NoReturn:
+    def _asked(self) -> AppVault:
+        """Return the app for what its answer tells or changes. Raises VaultError as ``_there`` does, and POLICY_DENIED."""
+        app = self._there()
         if self.vault.can_hold:
             raise VaultError(
                 POLICY_DENIED,
                 "The policy of this server lets changes wait for the person. What the app does cannot wait, so it is not "
                 "asked. Use the tools that work on notes, such as edit_note.",
             )
-        raise VaultError(
-            POLICY_DENIED, "The policy of this server hides some notes, and the app's answer could contain them."
-        )
+        if self.vault.hides_some:
+            raise VaultError(
+                POLICY_DENIED, "The policy of this server hides some notes, and the app's answer could contain them."
+            )
+        return app
+
+
+def _label(change: Change) -> str:
+    """Return the time of a change, in UTC, and its tool."""
+    when = datetime.fromtimestamp(change.time_ns // 1_000_000_000, UTC)
+    return f"{when:%Y-%m-%d %H:%M:%S}Z {change.author.tool}".strip()
 
 
 BackendName: TypeAlias = Literal["app", "files", "auto"]
@@ -531,17 +504,15 @@ class Backends:
         self._vaults: dict[str, AppVault] = {}
         self._making = threading.Lock()
 
-    def backend_of(self, vault: Vault) -> FilesBackend:
+    def backend_of(self, vault: Vault) -> Backend:
         """Return the backend for a call on this vault.
 
         Raises VaultError (OBSIDIAN_NOT_RUNNING, VAULT_NOT_FOUND) where every call needs the app, and it cannot be asked.
         """
         if self._choice == "files":
-            return FilesBackend(vault, _ON_FILES)
+            return Backend(vault, why=_ON_FILES)
         with self._making:
             app = self._vaults.setdefault(vault.root, AppVault(self._command, vault.root))
         if self._choice == "app":
             app.check()
-        elif not app.is_ready():
-            return FilesBackend(vault)
-        return RestrictedBackend(vault, app) if vault.hides_some or vault.can_hold else AppBackend(vault, app)
+        return Backend(vault, app if self._choice == "app" or app.is_ready() else None)

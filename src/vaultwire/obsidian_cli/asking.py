@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vaultwire.obsidian_cli.commands import APP, GROUPS, Line, OfficialError
 from vaultwire.toolkit.catalog import APP_CATALOG, Toolset, load_catalog
 from vaultwire.toolkit.registry import Outcome, Tool
-from vaultwire.vault.disk.paths import fold, is_canvas, is_note
+from vaultwire.vault.disk.paths import fold, is_canvas, is_note, sort_key
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,
@@ -199,11 +199,6 @@ class Asked:
         if app is not None:
             with suppress(VaultError):
                 app.run(self.progress, "open", {"path": path}, ["newtab"] if self.has("newtab") else [])
-
-
-def sort_key(text: str) -> tuple[str, str]:
-    """Return the sort key of lists: the text without case, then as written."""
-    return fold(text), text
 
 
 def toolset_for(line: Line, command: str | None, *, may_show: bool = True) -> Toolset:

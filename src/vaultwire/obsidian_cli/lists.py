@@ -12,10 +12,10 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
-from vaultwire.obsidian_cli.asking import Asked, sort_key
+from vaultwire.obsidian_cli.asking import Asked
 from vaultwire.obsidian_cli.commands import OfficialError
 from vaultwire.obsidian_cli.notes import rows_of, todays_note
-from vaultwire.vault.disk.paths import fold, is_note
+from vaultwire.vault.disk.paths import fold, is_note, sort_key
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import VaultPath
 

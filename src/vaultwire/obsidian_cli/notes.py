@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from datetime import datetime
 from random import choice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.obsidian_cli.asking import Asked, sort_key
+from vaultwire.obsidian_cli.asking import Asked
 from vaultwire.obsidian_cli.commands import OfficialError
 from vaultwire.vault.disk.files import created_ns
-from vaultwire.vault.disk.paths import fold, is_base, is_canvas, is_note
+from vaultwire.vault.disk.paths import fold, is_base, is_canvas, is_note, sort_key
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import OutlineEntry, VaultPath
 
@@ -94,7 +94,7 @@ def create(asked: Asked) -> str:
     at = "/".join(filter(None, (path, name)))
     place = _rooted(at) if path else at or "Untitled"
     if is_canvas(place) or is_base(place):
-        made = asked.vault.making.create_file(
+        made = asked.vault.writing.create_file(
             place,
             _initial(asked, place),
             "overwrite" if asked.has("overwrite") else "number",
@@ -136,7 +136,7 @@ def _initial(asked: Asked, path: str) -> str:
 
 def _made(asked: Asked, new: NewNote) -> str:
     try:
-        made = asked.vault.making.create(new, asked.progress, dry_run=False, may_have_namesake=True)
+        made = asked.vault.writing.create(new, asked.progress, dry_run=False, may_have_namesake=True)
     except VaultError as error:
         if error.code == FILE_NOT_FOUND and new.template:
             raise OfficialError(f'Template "{new.template}" not found.') from None
@@ -313,17 +313,17 @@ def _add_today(asked: Asked, where: Where) -> str:
 
 
 def _versions(asked: Asked, path: VaultPath) -> list[str]:
-    from vaultwire.obsidian.command import FilesBackend  # noqa: PLC0415 - few commands need it, as below
+    from vaultwire.obsidian.command import Backend  # noqa: PLC0415 - few commands need it, as below
 
-    return [f"{number}\t{label}" for number, label in FilesBackend(asked.vault).history(path, asked.progress)]
+    return [f"{number}\t{label}" for number, label in Backend(asked.vault).history(path, asked.progress)]
 
 
 def _version(asked: Asked, path: VaultPath, number: int) -> str:
-    from vaultwire.obsidian.command import FilesBackend  # noqa: PLC0415
+    from vaultwire.obsidian.command import Backend  # noqa: PLC0415
 
     if not 1 <= number <= len(_versions(asked, path)):
         raise OfficialError(f"Version {number} not found.")
-    return FilesBackend(asked.vault).version(path, number, asked.progress)
+    return Backend(asked.vault).version(path, number, asked.progress)
 
 
 def history(asked: Asked) -> str:
@@ -370,7 +370,7 @@ def diff(asked: Asked) -> str:
 
 # One number, one run of hyphens, one character of Chinese or Japanese, one word with what is joined by ' or -.
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(rf"\d+(?:[.,]\d+)+|[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+(?:['\u2019-]+[^\W{_IDEOGRAPHS}]+)*|-+")
+_WORD = compile_pattern(rf"\d+(?:[.,]\d+)+|[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+(?:['\u2019-]+[^\W{_IDEOGRAPHS}]+)*|-+")
 
 
 def wordcount(asked: Asked) -> str:

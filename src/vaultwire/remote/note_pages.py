@@ -1,7 +1,7 @@
 """The page of a note, for a person who has signed in: to read, never to write, with a link that opens it in Obsidian.
 
 Assistants cite notes by these addresses. A note may come from anywhere, so its page runs nothing and fetches nothing: it is
-made of the elements that ``review.glance.rendering`` allows, each text is escaped, and the page's policy refuses the rest.
+made of the elements that ``review.rendering`` allows, each text is escaped, and the page's policy refuses the rest.
 
 The cookie opens these pages alone, and they change nothing. A browser sends it only when the person opens an address or sends
 a form of this server (``SameSite=Lax``); whatever else another site makes a browser ask for is refused.
@@ -231,8 +231,8 @@ _IN_PAGE = re.compile(r"#/([^/?]+)/(note|base)/([^?]+)")
 
 
 def to_html(tree: list[Any]) -> str:
-    """Return a tree of ``review.glance.rendering`` as HTML: no element, attribute or address that is not allowed there."""
-    from vaultwire.review.glance.rendering import only_allowed  # noqa: PLC0415 - most runs show no page
+    """Return a tree of ``review.rendering`` as HTML: no element, attribute or address that is not allowed there."""
+    from vaultwire.review.rendering import only_allowed  # noqa: PLC0415 - most runs show no page
 
     parts: list[str] = []
     _write(only_allowed(tree), parts)

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from vaultwire.markdown.diffs import differences, lines_of
-from vaultwire.review.diff import hunks_of
 from vaultwire.review.diff.parts import counted
+from vaultwire.review.diff.rows import hunks_of
 from vaultwire.review.entries import Entry, Timeline, UndonePart, file_dicts, is_by_person, summary
 from vaultwire.vault.changes.change import (
     Change,
@@ -25,7 +25,7 @@ from vaultwire.vault.changes.change import (
     moves_of,
     paths_of,
 )
-from vaultwire.vault.changes.rebasing import Rebased
+from vaultwire.vault.changes.projected_tree import Rebased
 from vaultwire.vault.changes.undo import UndoConflict
 from vaultwire.vault.disk.contents import Content, plain_text, to_bytes
 from vaultwire.vault.disk.paths import TRASH, lies_in
@@ -47,7 +47,7 @@ class Deciding:
 
     def __init__(self, vault: Vault, timeline: Timeline) -> None:
         self._vault = vault
-        self._reviewing = vault.reviewing
+        self._reviewing = vault.history
         self._timeline = timeline
 
     def decide(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from vaultwire.review.diff.parts import counted, visible
 from vaultwire.vault.changes.change import Author, Change, FileChange, Write, files_of
-from vaultwire.vault.changes.rebasing import Rebased
+from vaultwire.vault.changes.projected_tree import Rebased
 from vaultwire.vault.disk.contents import plain_text
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
@@ -67,12 +67,11 @@ class Marks:
         self._undone: dict[int, list[UndonePart]] = {}
         self._of_part: dict[int, int] = {}
 
-    def read_on(self) -> set[int]:
-        """Read the decisions that were added, and return the changes that they concern. Raises OSError."""
+    def read_on(self) -> None:
+        """Read the decisions that were added. Raises OSError."""
         found, self._position = self._log.since(self._position)
         for decision in found:
             self._add(decision)
-        return {each.change for each in found if each.change is not None}
 
     def _add(self, decision: Decision) -> None:
         if decision.change is None:
@@ -338,7 +337,7 @@ class Timeline:
     def stamp(self) -> Hashable:
         """Return a value that differs once the list may differ. Cheap."""
         holding = self._vault.holding
-        return self._vault.reviewing.stamp(), holding.proposals.stamp(), holding.decisions.stamp()
+        return self._vault.history.stamp(), holding.proposals.stamp(), holding.decisions.stamp()
 
     # ------------------------------------------------------------------ reading on
 
@@ -346,38 +345,29 @@ class Timeline:
         """Read what was added since the last call. Raises VaultError (JOURNAL_FAILED), OSError."""
         with self._lock:
             stamp = self.stamp()
-            journal = self._vault.reviewing.stamp()
+            journal = self._vault.history.stamp()
             if stamp == self._stamp and journal is not None:
                 return
             # The decisions first: those that are read name changes that are in the journal by then.
-            touched = self._marks.read_on()
+            self._marks.read_on()
             holding = self._vault.holding
             proposals = {each.id: each for each in holding.visible(holding.proposals.all())}
             if journal is None or journal != self._changes_stamp:
-                changes = self._vault.reviewing.changes()
+                changes = self._vault.history.changes()
             else:
                 changes = [entry.change for entry in self._by_change.values() if entry.change is not None]
-            self._join(changes, proposals, touched)
+            self._join(changes, proposals)
             self._stamp, self._changes_stamp = stamp, journal
 
-    def _join(self, changes: list[Change], proposals: dict[int, Proposal], touched: set[int]) -> None:
-        known = self._by_change
+    def _join(self, changes: list[Change], proposals: dict[int, Proposal]) -> None:
         in_effect = {change.id for change in changes if change.undone_by is None}
-        for change in changes:
-            before = known.get(change.id)
-            if before is None or before.change != change:
-                touched.add(self._marks.undid_part_of(change.id) or 0)
-        joined: dict[int, Entry] = {}
-        for change in changes:
-            before = known.get(change.id)
-            proposal = proposals.get(change.proposal) if change.proposal else None
-            if before is None or change.id in touched or before.change != change or before.proposal != proposal:
-                before = entry_of(change, proposal, self._marks, in_effect.__contains__)
-            joined[change.id] = before
-        self._by_change = joined
-        made = {entry.proposal.id: entry for entry in joined.values() if entry.proposal is not None}
+        self._by_change = {
+            change.id: entry_of(change, proposals.get(change.proposal or 0), self._marks, in_effect.__contains__)
+            for change in changes
+        }
+        made = {entry.proposal.id: entry for entry in self._by_change.values() if entry.proposal is not None}
         self._by_proposal = {number: made.get(number) or Entry(None, each) for number, each in proposals.items()}
-        entries = [entry for entry in joined.values() if entry.proposal is None]
+        entries = [entry for entry in self._by_change.values() if entry.proposal is None]
         self._ordered = sorted([*entries, *self._by_proposal.values()], key=lambda entry: entry.key, reverse=True)
         self._facts = _facts_of(self._ordered)
 
@@ -449,7 +439,7 @@ class Timeline:
         the ids and times of the others.
         """
         _check(filters, limit)
-        start = self._vault.reviewing.parse_time(filters.since) if filters.since else None
+        start = self._vault.history.parse_time(filters.since) if filters.since else None
         entries = self.entries()
         found = [entry for entry in entries if _fits(entry, filters, start)]
         if filters.state in ("waiting", "stale"):
@@ -489,7 +479,7 @@ class Timeline:
         if len(self._texts) > 10 * _MAX_SEARCHED:
             self._texts = {}
         try:
-            for detailed in self._vault.reviewing.detailed(missing):
+            for detailed in self._vault.history.detailed(missing):
                 self._texts[detailed.change.id] = _changed_text(detailed.steps)
         except VaultError:  # one of them is damaged or gone: those that are read are searched
             pass

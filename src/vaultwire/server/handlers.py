@@ -166,10 +166,7 @@ class Handlers:
         """
         try:
             if method == "tools/call":
-                request = Request(0, method, params, LATEST_HANDSHAKE, Peer(), {})
-                self._read_arguments(request, MCP)
-                self._unwrap(request, MCP)
-                arguments = request.params.get("arguments")
+                arguments = self._as_run(params).get("arguments")
                 return self.vaults.pick(arguments if isinstance(arguments, dict) else {})[0]
             if method in TASK_METHODS:
                 number = str(params.get("taskId")).partition(TASK_PLACE)[2]
@@ -177,6 +174,26 @@ class Handlers:
             return self._all_features().vault_of(method, params) if method in _FEATURES else None
         except (VaultError, ValueError, IndexError):
             return None
+
+    def only_reads(self, method: str, params: JsonObject) -> bool:
+        """Tell whether a request changes nothing in a vault, whatever becomes of it. Quick, and raises nothing."""
+        if method != "tools/call":
+            return method in _FEATURES
+        name = self._as_run(params).get("name")
+        description = (self.toolset.describe(name) or self.describe(name)) if isinstance(name, str) else None
+        return description is not None and bool(description["annotations"]["readOnlyHint"])
+
+    def is_of_all(self, method: str) -> bool:
+        """Tell whether the answer to a method lists what is in the notes of all vaults, where there are several."""
+        folders = {"prompts/list": self._prompts_folder, "skills/list": self._skills_folder}
+        return self.vaults.are_several and folders.get(method) is not None
+
+    def _as_run(self, params: JsonObject) -> JsonObject:
+        """Return the params of a call as they are when the tool runs: read, and those of the tool that ``more_tools`` names."""
+        request = Request(0, "tools/call", params, LATEST_HANDSHAKE, Peer(), {})
+        self._read_arguments(request, MCP)
+        self._unwrap(request, MCP)
+        return request.params
 
     def close(self) -> None:
         """End ``run_background``. Safe from any thread."""

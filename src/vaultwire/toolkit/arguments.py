@@ -1,7 +1,7 @@
 """The check of arguments against a tool's input schema, with messages that say what was expected, what came, and what is right.
 
-It knows exactly the JSON Schema keywords that ``toolkit.schema`` writes. A test compares it with the ``jsonschema`` library on
-random arguments. That library takes 150 ms to import, which the first call of every session would wait for.
+It knows exactly the JSON Schema keywords that ``scripts/pages/schema.py`` writes. A test compares it with the ``jsonschema``
+library on random arguments. That library takes 150 ms to import, which the first call of every session would wait for.
 """
 
 from __future__ import annotations

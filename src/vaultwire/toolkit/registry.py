@@ -1,6 +1,6 @@
 """Declaring and running tools, and pages of their results.
 
-A tool is a typed function with a docstring; ``toolkit.schema`` describes it to clients.
+A tool is a typed function with a docstring; ``scripts/pages/schema.py`` describes it to clients.
 """
 
 from __future__ import annotations

@@ -344,7 +344,7 @@ def create_note_in_view(
         why = vault.bases.missing_from(BaseSource(base, block), view, path, text, progress)
         return [f"The new note is not in the view: {'; '.join(why)}."] if why else []
 
-    made = vault.making.create(NewNote(path, text, template, "", "number"), progress, dry_run=dry_run, remarks=missing)
+    made = vault.writing.create(NewNote(path, text, template, "", "number"), progress, dry_run=dry_run, remarks=missing)
     return made_outcome(made, f"created {made.path}")
 
 
@@ -410,7 +410,7 @@ def create_base(
         views: Tables, unless their type is another.
     """
     changes, edits = _to_values(set), _to_edits(views or [])
-    made = vault.making.create_base(path, search, changes, edits, progress, dry_run=dry_run)
+    made = vault.writing.create_base(path, search, changes, edits, progress, dry_run=dry_run)
     return made_outcome(made, f"created {made.path}")
 
 

@@ -275,7 +275,7 @@ def create_note(
     text = vault.revising.with_properties(content, to_given(properties), progress) if properties else content
     new = NewNote(path, text, template, beside, "number" if if_exists == "number" else "error")
     try:
-        made = vault.making.create(new, progress, dry_run=dry_run)
+        made = vault.writing.create(new, progress, dry_run=dry_run)
     except VaultError as error:
         taken = error.details.get("path")
         is_elsewhere = "candidates" in error.details
@@ -310,7 +310,7 @@ def append_daily_note(
         day: "today", "-1", "2026-03-31", "this week", "2026-Q1".
         section: Heading; made if missing.
     """
-    made = vault.making.append_periodic(day, content, section, progress, dry_run=dry_run)
+    made = vault.writing.append_periodic(day, content, section, progress, dry_run=dry_run)
     return made_outcome(made, f"{'made' if made.is_new else 'added to'} {made.path}")
 
 
@@ -333,7 +333,7 @@ def insert_template(
         section: Heading to put it below, at the end of its section. Empty for the note itself.
         where: Without a section: at the "top" of the note's text, or at its "end".
     """
-    made = vault.making.insert_template(
+    made = vault.writing.insert_template(
         path, template, section, at_top=where == "top", if_match=if_match, progress=progress, dry_run=dry_run
     )
     return made_outcome(made, f"put template {template} into {made.path}")
@@ -447,14 +447,14 @@ def make_add_attachment(sources: Attachments) -> AnyTool:
                 'Give either data, with a name such as "diagram.png", or a source.',
                 argument="source" if source else "data",
             )
-        most = vault.making.max_attachment_bytes
+        most = vault.writing.max_attachment_bytes
         try:
             content = sources.read(source, name, most, progress) if source else decode_base64(data, name, most)
         except VaultError:
             _check_is_elsewhere(vault, source, progress)
             raise
         embedding = Embedding(embed_in, section, if_match) if embed_in else None
-        made = vault.making.attach(name, content, beside, embedding, progress, dry_run=dry_run)
+        made = vault.writing.attach(name, content, beside, embedding, progress, dry_run=dry_run)
         embedded = f" and showed it in {made.shown_in}" if made.shown_in else ""
         return made_outcome(made, f"saved {made.path}{embedded}; the link to it is {made.link}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
 from vaultwire.vault.value_types import Hit, MeaningHit, NearNotes, ScorePart, Why
@@ -37,11 +37,11 @@ class ExplainedSearch(TypedDict):
     notes: Annotated[list[ExplainedNote], "The notes shown"]
     note: Annotated[NotRequired[ExplainedNote], "The note that was asked for"]
     left_out: Annotated[list[str], "Little words of a question, which count for nothing"]
-    by_meaning: Annotated[NotRequired[bool], "Whether the parts are ranks by words and by meaning, put together"]
+    by_meaning: Annotated[NotRequired[bool], "Whether the parts are what words and meaning give"]
 
 
 def why_together(by_words: Sequence[Why], near: NearNotes, together: Sequence[Hit]) -> list[Why]:
-    """Return why notes are where they are in the order of words and meaning together: the two ranks, and what they are of."""
+    """Return why notes are where they are in the order of words and meaning together: what each gives, and why."""
     words, meaning = {why.path: why for why in by_words}, {hit.path: hit for hit in near.hits}
     explained = []
     for place, hit in enumerate(together, 1):
@@ -49,11 +49,11 @@ def why_together(by_words: Sequence[Why], near: NearNotes, together: Sequence[Hi
         by_meaning = 0.0 if of_meaning is None else of_meaning.score
         parts, reasons = [], by_its_meaning(of_meaning)
         if of_words is not None and of_words.place:
-            parts.append(ScorePart("", "rank by words", hit.score - by_meaning))
+            parts.append(ScorePart("", "words", hit.score - by_meaning))
             reasons.append(f"by words it is number {of_words.place}: {sum_of(of_words)}")
         elif of_words is not None:
             reasons += of_words.reasons
-        parts += [ScorePart("", "rank by meaning", by_meaning)] if of_meaning else []
+        parts += [ScorePart("", "meaning", by_meaning)] if of_meaning else []
         explained.append(Why(hit.path, place, hit.score, tuple(parts), tuple(reasons)))
     return explained
 
@@ -63,9 +63,13 @@ def by_its_meaning(hit: MeaningHit | None) -> list[str]:
     return [] if hit is None else [f"by meaning it is number {hit.rank}, {hit.likeness:.0%} near"]
 
 
-def why_line(why: Why) -> str:
-    """Return the line that says why a note is where it is."""
-    return f"  {why.place}. {why.path}: {sum_of(why)}"
+def why_lines(whys: Iterable[Why]) -> list[str]:
+    """Return the lines that say why notes are where they are, or are not shown."""
+    lines: list[str] = []
+    for why in whys:
+        lines.append(f"  {why.place}. {why.path}: {sum_of(why)}" if why.place else f"  {why.path} is not shown:")
+        lines += [f"    {reason}" for reason in why.reasons]
+    return lines
 
 
 def sum_of(why: Why | AttachmentHit) -> str:

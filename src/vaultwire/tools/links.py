@@ -11,7 +11,7 @@ from vaultwire.tools.search import EmbeddedSoFar, embedded_so_far
 from vaultwire.vault.editing.arranging import Fixed, GivenFix
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.link_graph import Direction, LinkGraph, Neighbour, Unresolved
-from vaultwire.vault.insights.suggested_links import SuggestedLink
+from vaultwire.vault.insights.similar import SuggestedLink
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.value_types import OutgoingLink, Progress, Related
 from vaultwire.vault.vault import Vault
@@ -428,10 +428,10 @@ def fix_links(
             argument="fixes",
         )
     if suggested:
-        fixed = vault.fixing.fix_suggested(path, folder, progress, dry_run=dry_run)
+        fixed = vault.arranging.fix_suggested(path, folder, progress, dry_run=dry_run)
     else:
         given = [GivenFix(each.get("path", ""), each["from"], each["to"]) for each in fixes or ()]
-        fixed = vault.fixing.fix_links(given, progress, dry_run=dry_run)
+        fixed = vault.arranging.fix_links(given, progress, dry_run=dry_run)
     return _outcome(fixed)
 
 

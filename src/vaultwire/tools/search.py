@@ -15,14 +15,14 @@ from vaultwire.tools.explained import (
     sum_of,
     to_explained,
     to_part,
-    why_line,
+    why_lines,
     why_together,
 )
 from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.insights.listing import Unmet
 from vaultwire.vault.search.filters import NoteFilterText, Sort, scalar_texts
-from vaultwire.vault.value_types import Coverage, Found, Hit, NearNotes, Progress, ScorePart, VaultPath, Why
+from vaultwire.vault.value_types import Coverage, Found, Hit, NearNotes, Progress, VaultPath, Why
 from vaultwire.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -261,9 +261,7 @@ def _why(
     shown = len(data["notes"]) + len(data.get("partial_matches", ()))
     hits = explained.hits[:shown] if near is None else why_together(explained.hits, near, together[:shown])
     data["explained"] = ExplainedSearch(notes=[to_explained(why) for why in hits], left_out=explained.left_out)
-    lines = ["Why:"]
-    for why in hits:
-        lines += [why_line(why), *(f"    {reason}" for reason in why.reasons)]
+    lines = ["Why:", *why_lines(hits)]
     if near is not None:
         data["explained"]["by_meaning"] = True
     if explained.left_out:
@@ -275,8 +273,7 @@ def _why(
             whys = why_together([*explained.hits, explained.note], near, together)
             note = next((why for why in whys if why.path == note.path), note)
         data["explained"]["note"] = to_explained(note)
-        lines.append(why_line(note) if note.place else f"  {note.path} is not shown:")
-        lines += [f"    {reason}" for reason in note.reasons]
+        lines += why_lines([note])
     return lines
 
 
@@ -293,19 +290,17 @@ def _why_by_meaning(
     """Return why notes are where they are in a search by meaning alone; put it into the data."""
     whys = why_together((), near, hits[: len(data["notes"])])
     data["explained"] = ExplainedSearch(notes=[*map(to_explained, whys)], left_out=[], by_meaning=True)
-    lines = ["Why:"]
-    for why in whys:
-        lines += [why_line(why), *(f"    {reason}" for reason in why.reasons)]
+    lines = ["Why:", *why_lines(whys)]
     if explain != "hits":
         path = vault.locate(explain, progress)
         hit = vault.place_by_meaning(query, folder, path, progress)
         reasons = by_its_meaning(hit) or [
             "it is not found by meaning: it has no vectors yet, or does not meet the conditions"
         ]
-        place, score = (hit.rank, hit.score) if hit and hit.rank <= len(hits) else (0, 0.0)
-        note = Why(path, place, score, (ScorePart("", "rank by meaning", score),) if place else (), tuple(reasons))
+        note = next((why for why in why_together((), near, hits) if why.path == path), None)
+        note = note or Why(path, 0, 0.0, (), tuple(reasons))
         data["explained"]["note"] = to_explained(note)
-        lines += [why_line(note) if place else f"  {path} is not shown:", *(f"    {reason}" for reason in reasons)]
+        lines += why_lines([note._replace(reasons=tuple(reasons))])
     return lines
 
 

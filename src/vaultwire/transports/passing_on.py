@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from urllib.parse import urlsplit
 
 import httptools
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 RETRY_SECONDS = 2
 # The other server is near. One that has crashed with its computer answers nothing at all.
 _CONNECT_SECONDS = 3.0
+# How often to look whether the other server still is the one to ask.
+_LOOK_SECONDS = 1.0
+# For an answer that it made while it was, to be on its way.
+_LAST_SECONDS = 1.0
 _PIECE = 1 << 16
 _PORTS = {"http": 80, "https": 443}
 # Of one connection, not of the message (RFC 9110, 7.6.1).
@@ -49,8 +55,20 @@ async def refuse(send: Send, message: str, seconds: int = RETRY_SECONDS) -> None
     await send_whole(send, 503, headers, json.dumps(body).encode())
 
 
-async def pass_on(address: str, scope: Scope, receive: Receive, send: Send) -> None:
-    """Pass one request on to the server at ``address`` (``http://HOST:PORT``), and its answer back."""
+async def pass_on(
+    address: str,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    is_current: Callable[[], bool] = lambda: True,
+    *,
+    only_reads: bool = False,
+) -> None:
+    """Pass one request on to the server at ``address`` (``http://HOST:PORT``), and its answer back.
+
+    ``is_current`` tells whether that server still is the one to ask: one that is paused or cut off ends no connection, and an
+    answer of it may never come. ``only_reads``: the request changes nothing, so that the client may repeat it without a look.
+    """
     parts = urlsplit(address)
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
@@ -66,7 +84,7 @@ async def pass_on(address: str, scope: Scope, receive: Receive, send: Send) -> N
         reading = asyncio.ensure_future(answer.read_from(reader))
         try:
             # The client's leaving ends it; an answer may come before the body is whole.
-            await asyncio.wait((sending, reading), return_when=asyncio.FIRST_COMPLETED)
+            await _wait_for_one((sending, reading), is_current)
             if not reading.done() and sending.exception() is None:
                 return  # the client has left
             await reading
@@ -78,16 +96,30 @@ async def pass_on(address: str, scope: Scope, receive: Receive, send: Send) -> N
     except OSError:
         if answer.has_begun:
             raise
-        done = (
-            "and perhaps has done it: look first."
-            if body.is_whole
-            else "nor taken the whole request. Nothing was done."
-        )
-        await refuse(send, f"The server that owns these vaults has not answered, {done}")
+        if not body.is_whole:
+            done = ", nor taken the whole request. Nothing was done."
+        else:
+            done = ". Nothing was changed." if only_reads else ", and perhaps has done it: look first."
+        await refuse(send, f"The server that owns these vaults has not answered{done}")
     finally:
-        writer.close()
+        if answer.is_whole:
+            writer.close()
+        else:  # what is not sent yet may wait for a server that is paused
+            writer.transport.abort()
         with suppress(OSError):
             await writer.wait_closed()
+
+
+async def _wait_for_one(tasks: Sequence[asyncio.Future[None]], is_current: Callable[[], bool]) -> None:
+    """Wait until one of the tasks is done. Raises ConnectionAbortedError if the other server has not answered in its time."""
+    waits = partial(asyncio.wait, tasks, return_when=asyncio.FIRST_COMPLETED)
+    done: set[asyncio.Future[None]] = set()
+    while not done and is_current():
+        done, _ = await waits(timeout=_LOOK_SECONDS)
+    if not done:
+        done, _ = await waits(timeout=_LAST_SECONDS)
+    if not done:
+        raise ConnectionAbortedError
 
 
 def _make_tls() -> SSLContext:
@@ -158,23 +190,23 @@ class _Answer:
 
     def __init__(self, method: str, send: Send) -> None:
         self.has_begun = False
+        self.is_whole = False
         self._has_no_body = method == "HEAD"
         self._send = send
         self._headers: list[tuple[bytes, bytes]] = []
         self._messages: list[Message] = []
-        self._is_whole = False
         self._parser = httptools.HttpResponseParser(self)
 
     async def read_from(self, reader: asyncio.StreamReader) -> None:
         """Pass the answer on, piece by piece. Raises _BrokenAnswerError."""
-        while not self._is_whole:
+        while not self.is_whole:
             data = await reader.read(_PIECE)
             if not data:
                 raise _BrokenAnswerError
             try:
                 self._parser.feed_data(data)
             except httptools.HttpParserError as error:
-                if not self._is_whole:  # of HEAD it takes what follows for a body
+                if not self.is_whole:  # of HEAD it takes what follows for a body
                     raise _BrokenAnswerError from error
             messages, self._messages = self._messages, []
             for message in messages:
@@ -196,6 +228,6 @@ class _Answer:
         self._messages.append({"type": "http.response.body", "body": body, "more_body": True})
 
     def on_message_complete(self) -> None:
-        if not self._is_whole:
-            self._is_whole = True
+        if not self.is_whole:
+            self.is_whole = True
             self._messages.append({"type": "http.response.body", "body": b""})

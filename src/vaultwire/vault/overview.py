@@ -42,8 +42,7 @@ from vaultwire.vault.value_types import (
 if TYPE_CHECKING:
     from vaultwire.vault.attachments import Attachment, AttachmentFilter
     from vaultwire.vault.insights.listing import Unmet
-    from vaultwire.vault.insights.similar import SimilarNotes, SimilarTags
-    from vaultwire.vault.insights.suggested_links import SuggestedLink
+    from vaultwire.vault.insights.similar import SimilarNotes, SimilarTags, SuggestedLink
 
 # Related notes among which those that are not linked yet are looked for.
 _ALL_RELATED = 1_000
@@ -292,11 +291,10 @@ class Overview:
     ) -> tuple[VaultPath, list[SuggestedLink]]:
         """Return the path of the note that ``name`` means, and the notes that it might be linked with, the best first.
 
-        Where the person has named a model, notes near in meaning are among them. See ``insights.suggested_links``. Raises
+        Where the person has named a model, notes near in meaning are among them. See ``insights.similar``. Raises
         VaultError as ``locate`` does.
         """
-        from vaultwire.vault.insights.similar import related_notes  # noqa: PLC0415
-        from vaultwire.vault.insights.suggested_links import suggested_links  # noqa: PLC0415
+        from vaultwire.vault.insights.similar import related_notes, suggested_links  # noqa: PLC0415
 
         path = locate(self._files, self._index, name, progress)
         text = plain_text(self._files.read(path).data)

@@ -335,15 +335,15 @@ class Coverage(NamedTuple):
 class MeaningHit(NamedTuple):
     """A note that is near in meaning: ``likeness`` at most 1, its rank by it, from 1, and its nearest part.
 
-    ``lines``: the first ones of that part, which goes from line ``first`` to ``last``. ``score``: what the rank gives to the
-    score of words and meaning together.
+    ``lines``: the first ones of that part, which goes from line ``first`` to ``last``. ``score``: what the likeness gives to
+    the score of words and meaning together, compared with the other notes of the answer.
     """
 
     path: VaultPath
     likeness: float
     rank: int
     lines: list[Line]
-    score: float
+    score: float = 0.0
     first: int = 0
     last: int = 0
 
@@ -351,8 +351,8 @@ class MeaningHit(NamedTuple):
 class NearNotes(NamedTuple):
     """The notes nearest to a query in meaning, the nearest first, of those that can be found so.
 
-    ``with_words`` puts them and the notes with the query's words into one order: of these it takes the hits, best first, and
-    the words that are in no note.
+    ``with_words`` puts them and the notes with the query's words into one order: of these it takes the hits, and the words that
+    are in no note.
     """
 
     hits: list[MeaningHit]

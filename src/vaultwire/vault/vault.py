@@ -54,18 +54,17 @@ from vaultwire.vault.value_types import (
 )
 
 if TYPE_CHECKING:
-    from vaultwire.vault.asking import Asked, SearchHelp
+    from vaultwire.vault.asking import Asked, Explained, SearchHelp
     from vaultwire.vault.attachment_texts.attachment_texts import FoundAttachments, ReadingReport
     from vaultwire.vault.base_queries.bases import Bases
     from vaultwire.vault.base_queries.dataview import DataviewQueries
     from vaultwire.vault.caller import PagedResults
     from vaultwire.vault.checking import AllSuspects, Checking
-    from vaultwire.vault.editing.arranging import Arranging, Fixing
+    from vaultwire.vault.editing.arranging import Arranging
     from vaultwire.vault.editing.conflicts import Conflicts
-    from vaultwire.vault.editing.history import History, Pending, Reviewing
+    from vaultwire.vault.editing.history import History, Pending
     from vaultwire.vault.editing.revising import Revising
-    from vaultwire.vault.editing.writing import Making, Writing
-    from vaultwire.vault.explaining import Explained
+    from vaultwire.vault.editing.writing import Writing
     from vaultwire.vault.holding.holding import Holding
     from vaultwire.vault.links.checks import Checked
     from vaultwire.vault.links.faults import Finding
@@ -382,7 +381,7 @@ class Vault:
 
         Raises VaultError as ``locate`` does.
         """
-        from vaultwire.vault.explaining import Explaining  # noqa: PLC0415 - few searches need it
+        from vaultwire.vault.asking import Explaining  # noqa: PLC0415 - few searches need it
 
         place = locate_folder(self._files, folder)
         path = locate_readable(self._files, self._index, note, progress) if note else None
@@ -467,7 +466,7 @@ class Vault:
 
     @property
     def writing(self) -> Writing:
-        """Whole notes: creating, replacing, adding to them, deleting."""
+        """Whole notes: creating, replacing, adding to them, deleting; new files of other kinds, daily notes, templates."""
         from vaultwire.vault.editing.writing import Writing  # noqa: PLC0415 - see the head
 
         return Writing(self._bench)
@@ -481,17 +480,10 @@ class Vault:
 
     @property
     def arranging(self) -> Arranging:
-        """Moving, renaming, merging, dividing."""
+        """Moving, renaming, merging, dividing; links that lead nowhere, in many notes at once."""
         from vaultwire.vault.editing.arranging import Arranging  # noqa: PLC0415 - see the head
 
         return Arranging(self._bench)
-
-    @property
-    def fixing(self) -> Fixing:
-        """Links that lead nowhere, in many notes at once."""
-        from vaultwire.vault.editing.arranging import Fixing  # noqa: PLC0415 - see the head
-
-        return Fixing(self._bench)
 
     @property
     def conflicts(self) -> Conflicts:
@@ -499,13 +491,6 @@ class Vault:
         from vaultwire.vault.editing.conflicts import Conflicts  # noqa: PLC0415 - see the head
 
         return Conflicts(self._bench)
-
-    @property
-    def making(self) -> Making:
-        """New notes, daily notes, templates, attachments."""
-        from vaultwire.vault.editing.writing import Making  # noqa: PLC0415 - see the head
-
-        return Making(self._bench)
 
     @property
     def holding(self) -> Holding:
@@ -521,14 +506,7 @@ class Vault:
 
     @property
     def history(self) -> History:
-        """The journal of changes, and undo."""
+        """The journal of changes, undo, and what the person decides about changes."""
         from vaultwire.vault.editing.history import History  # noqa: PLC0415 - see the head
 
         return History(self._bench)
-
-    @property
-    def reviewing(self) -> Reviewing:
-        """What the person decides about changes: parts of them undone, and what stands in the way."""
-        from vaultwire.vault.editing.history import Reviewing  # noqa: PLC0415 - see the head
-
-        return Reviewing(self._bench)

@@ -10,7 +10,7 @@ import pytest
 
 from support.killing import open_changes, tree
 from support.vaults import open_vault
-from vaultwire.vault.changes import record_rows
+from vaultwire.vault.changes import journal
 from vaultwire.vault.changes.change import Author, Move, Step, Write, edit_of, follow
 from vaultwire.vault.changes.projected_tree import MovePaths
 from vaultwire.vault.changes.undo import plan_undo_all
@@ -113,7 +113,7 @@ def test_a_file_system_that_only_passes_data_on_is_not_synced_as_a_whole(monkeyp
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_rows, "_BATCH_STEPS", 7)
+    monkeypatch.setattr(journal, "_BATCH_STEPS", 7)
 
 
 @pytest.mark.usefixtures("small_parts")

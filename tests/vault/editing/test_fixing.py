@@ -35,7 +35,7 @@ VAULT = """
 
 
 def fix(vault: Vault, *given: tuple[str, str, str], dry_run: bool = False) -> Fixed:
-    return vault.fixing.fix_links([GivenFix(*each) for each in given], NO_PROGRESS, dry_run=dry_run)
+    return vault.arranging.fix_links([GivenFix(*each) for each in given], NO_PROGRESS, dry_run=dry_run)
 
 
 @pytest.fixture
@@ -71,15 +71,15 @@ def test_what_may_be_meant_is_suggested(root: Path) -> None:
 def test_two_that_may_be_meant_are_both_suggested_and_neither_is_sure(tmp_path: Path) -> None:
     vault = open_vault(write_vault(tmp_path, "=== X/Recipes.md\n=== Y/Recipes.md\n=== A.md\n[[Recipe]]\n"))
     assert suggested(vault, "A") == {"Recipe": [("X/Recipes", False), ("Y/Recipes", False)]}
-    assert vault.fixing.fix_suggested("", "", NO_PROGRESS, dry_run=False).done.steps == []
+    assert vault.arranging.fix_suggested("", "", NO_PROGRESS, dry_run=False).done.steps == []
 
 
 def test_all_that_is_sure_is_fixed_as_one_change(root: Path) -> None:
     vault = open_vault(root)
     start = tree(root)
-    assert vault.fixing.fix_suggested("", "", NO_PROGRESS, dry_run=True).done.change is None
+    assert vault.arranging.fix_suggested("", "", NO_PROGRESS, dry_run=True).done.change is None
     assert tree(root) == start
-    fixed = vault.fixing.fix_suggested("", "", NO_PROGRESS, dry_run=False)
+    fixed = vault.arranging.fix_suggested("", "", NO_PROGRESS, dry_run=False)
     assert (root / "A.md").read_text() == "[[Garden plan]] [[Garden plan|shown]] [x](Garden%20plan.md#Beds)\n"
     assert (root / "B.md").read_text() == "[[Kitchen]] [[Meeting 13]] ![[Plan of house.png]] [[Nothing like it]]\n"
     assert (root / "C.md").read_text() == "[[Garden plan#Beds & path]] [[#Headings]]\n## Headings\n"
@@ -133,17 +133,17 @@ def test_nothing_hidden_is_suggested_and_reading_first_holds(root: Path) -> None
 
 def test_what_is_sure_can_be_fixed_in_one_note_or_folder_only(root: Path) -> None:
     vault = open_vault(root)
-    assert [link.path for link in vault.fixing.fix_suggested("C", "", NO_PROGRESS, dry_run=False).plan.links] == [
+    assert [link.path for link in vault.arranging.fix_suggested("C", "", NO_PROGRESS, dry_run=False).plan.links] == [
         "C.md"
     ]
-    assert vault.fixing.fix_suggested("", "Deep", NO_PROGRESS, dry_run=False).plan.links == []
+    assert vault.arranging.fix_suggested("", "Deep", NO_PROGRESS, dry_run=False).plan.links == []
 
 
 def test_a_note_that_may_still_be_written_is_not_taken_for_another(tmp_path: Path) -> None:
     links = "[[Maria Schmidt]] [[Plan of the house]] [[Meeting notes A]] [[plans]] ![[diagram.png]]\n"
     names = ["Marie Schmidt.md", "Plan of the houses.md", "Meeting notes B.md", "Plan.md", "Plane.md", "Diagrams.png"]
     vault = open_vault(write_vault(tmp_path, f"=== A.md\n{links}" + "".join(f"=== {name}\n" for name in names)))
-    fixed = vault.fixing.fix_suggested("", "", NO_PROGRESS, dry_run=False)
+    fixed = vault.arranging.fix_suggested("", "", NO_PROGRESS, dry_run=False)
     assert (fixed.done.steps, len(fixed.left)) == ([], 5)
 
 
@@ -153,7 +153,7 @@ def test_links_to_hidden_notes_are_not_fixed(tmp_path: Path) -> None:
         "=== A.md\n[[Top secret]] [[Salery list]]\n=== Top-secret.md\n=== Salary list.md\n=== Hid/Top secret.md\n",
     )
     vault = open_vault(tmp_path, rules=PathRules(deny=(Rule("deny", "/Hid/", 1),)))
-    assert vault.fixing.fix_suggested("", "", NO_PROGRESS, dry_run=False).done.steps == []
+    assert vault.arranging.fix_suggested("", "", NO_PROGRESS, dry_run=False).done.steps == []
 
 
 def test_two_different_fixes_of_one_link_are_refused(root: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.vaults import open_vault, write_vault
-from vaultwire.review.reviewer import Reviewer
+from vaultwire.review import Reviewer
 from vaultwire.trust.policy_file import load_policy
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Write

@@ -11,7 +11,7 @@ from support.http_wire import HttpClient
 from support.serving import Serving
 from support.vaults import open_vault, write_vault
 from support.wire import STATELESS_REVISION
-from vaultwire.review.reviewer import Reviewer
+from vaultwire.review import Reviewer
 from vaultwire.trust.keys import Keys
 from vaultwire.vault.caller import Caller
 

@@ -66,3 +66,9 @@ def test_no_word_of_a_text_without_endless_pieces_is_too_long_for_a_text_index()
     assert not has_endless_piece(widest)
     assert max(len(word.encode()) for word in words_of(fold_case(widest))) <= 32_768
     assert has_endless_piece(widest + "a")
+
+
+def test_an_endless_piece_is_seen_wherever_it_begins() -> None:
+    piece = "a" * 5001
+    assert all(has_endless_piece(f"{' ' * before}{piece} b") for before in range(0, 5001, 13))
+    assert not any(has_endless_piece(f"{' ' * before}{piece[1:]} b") for before in range(0, 5001, 13))

@@ -11,7 +11,7 @@ import pytest
 from support.vaults import open_vault, write_vault
 from vaultwire.markdown.parse import parse_note, prose_lines
 from vaultwire.trust.policy_rules import PathRules, Rule
-from vaultwire.vault.insights.suggested_links import Place, SuggestedLink
+from vaultwire.vault.insights.similar import Place, SuggestedLink
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.visible_files import PrivacyRules
 

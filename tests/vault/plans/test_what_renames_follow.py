@@ -56,6 +56,7 @@ IN_NOTES = [
     '> [n]: <{link}> "title"\n> [m]: {encoded}',
     "## See [[{link}|so]] and more\n[[#See {link} so and more]]",
     "Under [[{link}]]\n===",
+    "See [[{link}|so]]\n\u00a0\n and last\n---\n[[#See {link} so and last]]",
     '```base\nfilters: file.hasLink(link("{link}"))\n```',
     '> ```base\n> filters:\n>   and:\n>     - \'file.path != "{path}"\'\n>     - file.inFolder("{folder}")\n> ```',
 ]
@@ -190,6 +191,18 @@ def test_every_name_leads_to_the_same_after_a_rename(
     assert sorted(all_names(root)) == expected
     call(vault, "undo_changes", changes=[done.data["change"]])
     assert all_names(root) == before
+
+
+@pytest.mark.parametrize("blank", ["and more", "\u00a0", "\u2003"])
+def test_a_link_in_the_first_line_of_an_underlined_heading_renames_it(tmp_path: Path, blank: str) -> None:
+    """A line of odd spaces is not blank: the heading goes on."""
+    heading = f"About [[Old]]\n{blank}\nlast\n---\n"
+    root = write_vault(tmp_path, f"=== Old.md\nx\n=== In.md\n---\na: 1\n---\n{heading}")
+    note = parse_structure(VaultPath("In.md"), (root / "In.md").read_text(encoding="utf-8"))
+    (root / "Far.md").write_text(f"[[In#{note.outline[0].text}]]\n".replace("[[Old]]", "Old"), encoding="utf-8")
+    call(open_vault(root), "move_notes", paths=["Old"], to="New")
+    assert "About New" in (root / "Far.md").read_text(encoding="utf-8")
+    assert part_of(root, "In.md", (root / "Far.md").read_text(encoding="utf-8").strip("[]\n").partition("#")[2]) == 0
 
 
 QUERIES = """

@@ -36,8 +36,18 @@ function Head({ desk, state }) {
       ${permission === "default" && html`<button type="button" onClick=${() => desk.askToNotify()}>Notify me</button>`}
       <button type="button" aria-keyshortcuts="?" onClick=${() => desk.ask({ kind: "help" })}>Keys <kbd aria-hidden="true">?</kbd></button>
     </span>
+    <${Elsewhere} desks=${state.elsewhere} />
     ${!online && html`<p class="lost" role="alert">The connection to the server is lost. What you see may be old, and nothing can be decided. Trying again…</p>`}
   </header>`;
+}
+
+// Several servers share vaults: each desk shows those of its server.
+function Elsewhere({ desks }) {
+  const vaults = Object.entries(desks);
+  if (!vaults.length) return null;
+  return html`<p class="elsewhere muted">Not here, at other servers: ${vaults.map(([name, address], place) => html`${place ? ", " : ""}${address
+    ? html`<a key=${name} href=${address}>${name}</a>`
+    : `${name} (no server has it now)`}`)}</p>`;
 }
 
 function Overview({ state, desk }) {

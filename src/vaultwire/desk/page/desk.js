@@ -27,7 +27,7 @@ export class Desk {
     this.done = []; // this page's actions, for "u"
     this.order = 0; // of requests for the list: an older answer is dropped
     this.state = {
-      ready: false, failed: null, online: true, busy: false, readOnly: false, hasGrants: false, version: "", vaults: [], vault: "", waitingBy: {},
+      ready: false, failed: null, online: true, busy: false, readOnly: false, hasGrants: false, version: "", vaults: [], elsewhere: {}, vault: "", waitingBy: {},
       items: [], fresh: null, hasMore: false, total: 0, waiting: 0, unreviewed: 0, clients: [], sessions: [], listed: false,
       filters: NO_FILTERS, route: { kind: "list", id: "" }, detail: null, detailError: null, isChanged: false,
       layout: remembered("layout") ?? "unified", view: "source", said: "", isError: false, dialog: null, editing: null,
@@ -54,7 +54,7 @@ export class Desk {
   async begin() {
     try {
       const told = await start();
-      this.set({ ready: true, version: told.version, vaults: told.vaults, readOnly: Boolean(told.read_only), hasGrants: Boolean(told.has_grants), waitingBy: told.waiting ?? {} });
+      this.set({ ready: true, version: told.version, vaults: told.vaults, elsewhere: told.elsewhere, readOnly: Boolean(told.read_only), hasGrants: Boolean(told.has_grants), waitingBy: told.waiting ?? {} });
     } catch (error) {
       this.set({ failed: error.message });
       return;
@@ -85,7 +85,7 @@ export class Desk {
   async again() {
     try {
       const told = await start();
-      this.set({ vaults: told.vaults, waitingBy: told.waiting ?? {} });
+      this.set({ vaults: told.vaults, elsewhere: told.elsewhere, waitingBy: told.waiting ?? {} });
       await this.refresh();
     } catch (error) {
       this.fail(error);

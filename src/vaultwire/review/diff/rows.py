@@ -566,12 +566,9 @@ def _of_characters(texts: Texts, *, is_removal: bool) -> list[Notice]:
     old, new = _Counts(Counter(), {}), _Counts(Counter(), {})
     for hunk in texts.hunks:
         removed, added = texts.old[hunk.start : hunk.end], texts.new[hunk.new_start : hunk.new_end]
-        if all(line.isascii() and line.isprintable() for line in removed + added):  # most text, at no cost
-            swapped = swapped_words(removed, added)
-            if not swapped:
-                continue
-        else:
-            swapped = swapped_words(removed, added)
+        swapped = swapped_words(removed, added)
+        if not swapped and all(line.isascii() and line.isprintable() for line in removed + added):
+            continue  # most text
         _count(removed, swapped, old)
         _count(added, swapped, new)
     notices: list[Notice] = []

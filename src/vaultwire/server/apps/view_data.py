@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from vaultwire.review import Reviewer
 from vaultwire.review.diff.parts import visible
-from vaultwire.review.glance.glance import Glance
-from vaultwire.review.glance.rendering import marked, words_of
-from vaultwire.review.reviewer import Reviewer
+from vaultwire.review.glance import Glance
+from vaultwire.review.rendering import marked, words_of
 from vaultwire.server.vaults import Vaults
 from vaultwire.tools.resources import uri_of
 from vaultwire.vault.errors import VaultError

@@ -25,11 +25,10 @@ from vaultwire.tools.obsidian_cli.notes import (
     created,
     listed,
     optional_target,
-    sort_key,
     target,
 )
 from vaultwire.vault.base_queries.running import BaseSource
-from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_set_folder
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_set_folder, sort_key
 from vaultwire.vault.editing.revising import GivenProperty
 from vaultwire.vault.editing.writing import Made
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
@@ -435,7 +434,7 @@ def create_in_base(vault: Vault, base: BaseSource, view: str, name: str, content
     given = [GivenProperty(each, value, "text") for each, value in wanted.properties.items()]
     text = vault.revising.with_properties(content, given, progress) if given else content
     place = name if "/" in name or wanted.folder is None else f"{wanted.folder}/{name}"
-    return vault.making.create(NewNote(place, text, "", "", "number"), progress, dry_run=False)
+    return vault.writing.create(NewNote(place, text, "", "", "number"), progress, dry_run=False)
 
 
 # ---------------------------------------------------------------------- what the app knows

@@ -20,7 +20,7 @@ from vaultwire.toolkit.registry import AnyTool, Bounds, Limit, Name, OptionalNam
 from vaultwire.vault.base_queries.running import BaseSource
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.contents import plain_text
-from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, says_folder
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, says_folder, sort_key
 from vaultwire.vault.editing.revising import GivenProperty, ValueKind
 from vaultwire.vault.editing.writing import Made
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
@@ -134,11 +134,6 @@ def listed(thing: str, lines: list[str], total: int | None = None) -> str:
     return "\n".join([counted(count, thing) + (":" if lines else "."), *lines])
 
 
-def sort_key(text: str) -> tuple[str, str]:
-    """Return the sort key of lists: the text without case, then as written."""
-    return fold(text), text
-
-
 def base_source(vault: Vault, path: str) -> BaseSource:
     """Return the base of this path. Raises VaultError as ``Vault.read_file`` does, INVALID_ARGUMENTS for other files."""
     asked = parse_path(path)
@@ -218,7 +213,7 @@ def obsidian_create_note(
     try:
         # As in the app, a note in another folder may have the same name.
         new = NewNote(name, content, template)
-        return created("Created", vault.making.create(new, progress, dry_run=False, may_have_namesake=True))
+        return created("Created", vault.writing.create(new, progress, dry_run=False, may_have_namesake=True))
     except VaultError as error:
         if error.code != NOTE_EXISTS or not overwrite:
             raise
@@ -360,14 +355,14 @@ def _added_to_daily(vault: Vault, content: str, where: Where, done: str, progres
 
 def make_daily(vault: Vault, path: VaultPath, content: str, where: Where, progress: Progress) -> Made:
     """Make today's note, which is not there: its template with these lines added."""
-    empty = vault.making.append_periodic("today", "", "", progress, dry_run=True, may_have_namesake=True)
+    empty = vault.writing.append_periodic("today", "", "", progress, dry_run=True, may_have_namesake=True)
     text = "".join(
         plain_text(step.after)
         for step in empty.done.steps
         if isinstance(step, Write) and step.path == empty.path and step.after
     )
     text = edits.append(text, content) if where == "append" else edits.prepend(text, content)
-    return vault.making.create(NewNote(f"./{path}", text), progress, dry_run=False)
+    return vault.writing.create(NewNote(f"./{path}", text), progress, dry_run=False)
 
 
 def created(done: str, made: Made) -> Outcome[CreatedNote]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 from vaultwire.bases.base import (
     Base,
@@ -17,7 +16,6 @@ from vaultwire.bases.base import (
     Filter,
     NotABaseError,
     View,
-    normal_id,
     place_of_name,
     read_base,
 )
@@ -26,23 +24,19 @@ from vaultwire.bases.base_edits import NewNoteInView, new_note_in
 from vaultwire.bases.evaluation import evaluate
 from vaultwire.bases.parser import to_text
 from vaultwire.bases.row import Row
-from vaultwire.bases.values import ErrorValue, TooMuchMemoryError, Value, size_of, text_of
+from vaultwire.bases.values import ErrorValue, TooMuchMemoryError, Value, text_of
 from vaultwire.vault.base_queries.host import HostWithNote, NoteToBe, VaultHost
-from vaultwire.vault.base_queries.narrowing import asks_for_creation, depends_on_time, lasting_formulas
+from vaultwire.vault.base_queries.narrowing import asks_for_creation, depends_on_time
 from vaultwire.vault.base_queries.running import (
     BaseBlock,
     BaseResult,
     BaseSource,
-    Column,
     Explanation,
     Failures,
     FilterVerdict,
     FormulaResult,
-    Outcome,
-    ResultRow,
     ResultRows,
     ViewQuery,
-    cells_of,
 )
 from vaultwire.vault.caller import RememberedResults
 from vaultwire.vault.disk.contents import plain_text
@@ -186,91 +180,6 @@ def _written(expression: Expression) -> str:
     return expression.text if isinstance(expression, Broken) else to_text(expression)
 
 
-# The rows of a result, whose cells are made when they are first asked for: most callers read one page of many.
-
-# Rows kept once they were made: a few pages of usual columns.
-_MOST_KEPT_BYTES = 1_000_000
-
-
-class LazyRows(ResultRows):
-    """Safe to use from several threads: one makes rows at a time."""
-
-    def __init__(self, query: ViewQuery, outcome: Outcome) -> None:
-        self._query = query
-        self._files = outcome.files
-        self._places = outcome.places
-        self._cells = cells_of(query.columns)
-        self._image = cells_of(_image_of(query.view))
-        self._made: dict[int, tuple[ResultRow, int]] = {}
-        self._kept = 0
-        self._lock = threading.Lock()
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-    @overload
-    def __getitem__(self, place: int) -> ResultRow: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[ResultRow]: ...
-
-    def __getitem__(self, place: int | slice) -> ResultRow | list[ResultRow]:
-        wanted = range(len(self._files))[place]
-        with self._lock:
-            return self._row(wanted)[0] if isinstance(wanted, int) else [self._row(each)[0] for each in wanted]
-
-    def paths(self) -> list[VaultPath]:
-        """See ``ResultRows``."""
-        return [file.path for file in self._files]
-
-    def page(self, numbers: Iterable[int], most_bytes: int, progress: Progress) -> list[ResultRow]:
-        """See ``ResultRows``. The formulas of one row may take half a second: the caller may stop between two."""
-        rows: list[ResultRow] = []
-        for number in numbers:
-            progress.check()
-            with self._lock:
-                row, size = self._row(number)
-            most_bytes -= size
-            if most_bytes < 0 and rows:
-                break
-            rows.append(row)
-        return rows
-
-    def release(self) -> None:
-        """See ``ResultRows``. While rows are made, nothing is given back."""
-        if self._lock.acquire(blocking=False):
-            try:
-                self._made.clear()
-                self._kept = 0
-                self._query.host.release()
-            finally:
-                self._lock.release()
-
-    def _row(self, place: int) -> tuple[ResultRow, int]:
-        """Return a row, and the bytes that it takes."""
-        known = self._made.get(place)
-        if known is not None:
-            return known
-        path = self._files[place].path
-        row = self._query.row(path)
-        group = self._places[place] if self._places else -1
-        made = ResultRow(path, self._cells(row), group, next(iter(self._image(row)), None))
-        size = sum(map(size_of, (*made.cells, made.image)))
-        self._kept += size
-        if self._kept > _MOST_KEPT_BYTES:
-            self._made.clear()
-            self._kept = size
-        if size <= _MOST_KEPT_BYTES:
-            self._made[place] = made, size
-        return made, size
-
-
-def _image_of(view: View) -> list[Column]:
-    """Return the property whose value is the picture of a card; none for most views."""
-    written = view.settings.get("image")
-    return [Column(normal_id(written), written)] if isinstance(written, str) and written.strip() else []
-
-
 _ONLY_VIEW = View("Table")
 """What a base without views shows."""
 
@@ -314,18 +223,6 @@ def _offset(at: datetime) -> timedelta:
 def in_zone(now: datetime) -> datetime:
     """Return the time with a zone that knows the offset of every date; a local time has none."""
     return now if now.tzinfo else now.replace(tzinfo=_LocalZone(time.tzname))
-
-
-class _Shared(NamedTuple):
-    """What the views of a base share while nothing in the vault changes: what its text says, and values of its formulas."""
-
-    base: Base
-    formulas: Mapping[str, dict[str, Value]]
-
-    @classmethod
-    def of(cls, place: Place) -> _Shared:
-        base = _read(place)
-        return cls(base, {name: {} for name in lasting_formulas(base)})
 
 
 class Bases:
@@ -388,13 +285,11 @@ class Bases:
         rows = self._index.rows(progress)
         version = rows.version(progress)
         now = in_zone(self._now())
-        of_base = (place.text, place.path, around, tuple(types.items()), now.tzinfo)
-        question = (name, *of_base)
+        question = (name, place.text, place.path, around, tuple(types.items()), now.tzinfo)
         known = self._remembered.get(question, version)
         if known is not None:
             return known
-        shared = self._remembered.shared(of_base, version, lambda: _Shared.of(place))
-        query = self._query(rows, shared.base, name, around, now, progress, shared.formulas)
+        query = self._query(rows, _read(place), name, around, now, progress)
         result = self._run(query, place.path, progress)
         if not depends_on_time(query.base, query.view):
             self._remembered.keep(question, version, result)
@@ -440,19 +335,10 @@ class Bases:
         host = HostWithNote(self._index, rows, self._files, types, progress, note)
         return explain(ViewQuery(rows, host, base, view_asked, this=place.path, now=now), path).dropped_by
 
-    def _query(
-        self,
-        rows: Rows,
-        base: Base,
-        view: str,
-        this: str,
-        now: datetime,
-        progress: Progress,
-        known: Mapping[str, dict[str, Value]] | None = None,
-    ) -> ViewQuery:
+    def _query(self, rows: Rows, base: Base, view: str, this: str, now: datetime, progress: Progress) -> ViewQuery:
         shown = find_view(base, view)
         host = self._host(rows, progress, reads_creation=asks_for_creation(base, shown))
-        return ViewQuery(rows, host, base, shown, this=this, now=now, known=known)
+        return ViewQuery(rows, host, base, shown, this=this, now=now)
 
     def _run(self, query: ViewQuery, path: str, progress: Progress) -> BaseResult:
         try:
@@ -465,7 +351,7 @@ class Bases:
             query.base,
             query.view,
             query.columns,
-            LazyRows(query, outcome),
+            ResultRows(query, outcome),
             outcome.groups,
             outcome.summaries,
             outcome.total,

@@ -11,14 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from vaultwire.bases.values import TooMuchMemoryError
-from vaultwire.dataview.evaluation import check_calls
 from vaultwire.dataview.fields import NO_FIELDS, NoteFields, inline_queries, note_fields
 from vaultwire.dataview.functions import FUNCTION_NAMES, Shared
 from vaultwire.dataview.pages import Page
 from vaultwire.dataview.pages import Vault as PageVault
-from vaultwire.dataview.parser import QueryProblem, parse_query
-from vaultwire.dataview.running import Result, run
-from vaultwire.dataview.tree import (
+from vaultwire.dataview.parser import (
     BothSources,
     Call,
     FolderSource,
@@ -27,11 +24,14 @@ from vaultwire.dataview.tree import (
     Name,
     NotSource,
     Query,
+    QueryProblem,
     Source,
     TagSource,
     nodes_of,
+    parse_query,
 )
-from vaultwire.dataview.tree import Index as IndexNode
+from vaultwire.dataview.parser import Index as IndexNode
+from vaultwire.dataview.running import Result, check_calls, run
 from vaultwire.dataview.values import DEFAULT_TEXTS, TextSettings
 from vaultwire.vault.base_queries.bases import in_zone
 from vaultwire.vault.base_queries.host import VaultHost

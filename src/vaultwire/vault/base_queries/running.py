@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, overload
 
-from vaultwire.bases.base import Base, Broken, Condition, Expression, Filter, Group, Sorting, View, conditions
+from vaultwire.bases.base import (
+    Base,
+    Broken,
+    Condition,
+    Expression,
+    Filter,
+    Group,
+    Sorting,
+    View,
+    conditions,
+    normal_id,
+)
 from vaultwire.bases.comparing import is_empty, is_last, is_truthy, key_bytes, sort_key
 from vaultwire.bases.evaluation import (
     DEFAULT_SUMMARIES,
@@ -22,7 +33,7 @@ from vaultwire.bases.evaluation import (
     run,
     summarize,
 )
-from vaultwire.bases.functions.table import GLOBALS, METHOD_NAMES
+from vaultwire.bases.functions import GLOBALS, METHOD_NAMES
 from vaultwire.bases.parser import Call, Member, Name, Node, children, field_of
 from vaultwire.bases.row import Query, Row
 from vaultwire.bases.values import ErrorValue, Value, no_function, size_of, text_of
@@ -174,29 +185,12 @@ class ResultGroup:
     summaries: Mapping[str, Value] = field(default_factory=dict)
 
 
-class ResultRows(Sequence[ResultRow]):
-    """The rows of a result. A row may be made when it is first asked for."""
-
-    @abstractmethod
-    def paths(self) -> list[VaultPath]:
-        """Return the paths of all rows, without making their cells."""
-
-    @abstractmethod
-    def page(self, numbers: Iterable[int], most_bytes: int, progress: Progress) -> list[ResultRow]:
-        """Return the rows of these numbers, the first of them, as far as their cells take no more bytes; at least one."""
-
-    @abstractmethod
-    def release(self) -> None:
-        """Give back the memory of what can be made or read again."""
-
-
 class BaseResult(NamedTuple):
     """The result of one view. ``summaries`` by column id. ``total``: the number of files before the limit.
 
-    ``rows`` may make a row when it is first asked for it, and then keeps it. ``problems``: what was not understood, and
-    what failed outside of the cells, in words; ``problems_of_rows``: those that leave it open which files the view shows.
-    ``path``: the file that holds the base; "" for a base given as text without a place. ``kept_bytes``: what groups and
-    summaries take.
+    ``problems``: what was not understood, and what failed outside of the cells, in words; ``problems_of_rows``: those that
+    leave it open which files the view shows. ``path``: the file that holds the base; "" for a base given as text without a
+    place. ``kept_bytes``: what groups and summaries take.
     """
 
     base: Base
@@ -263,6 +257,8 @@ NO_GROUP = "None"
 _FIRST_COLUMN = "file.name"
 # 2 ms of work between two reports.
 _REPORT_EVERY = 200
+# Rows kept once they were made: a few pages of usual columns.
+_MOST_KEPT_BYTES = 1_000_000
 
 
 class Outcome(NamedTuple):
@@ -296,25 +292,14 @@ class FailedFilter(NamedTuple):
 class ViewQuery:
     """One view of a base, with all that its expressions are evaluated with. For one thread at a time."""
 
-    def __init__(
-        self,
-        rows: Rows,
-        host: VaultHost,
-        base: Base,
-        view: View,
-        *,
-        this: str,
-        now: datetime,
-        known: Mapping[str, dict[str, Value]] | None = None,
-    ) -> None:
-        """``this``: the path of the file around the base; "" for none. ``now`` has a time zone. ``known``: see ``Query``."""
+    def __init__(self, rows: Rows, host: VaultHost, base: Base, view: View, *, this: str, now: datetime) -> None:
+        """``this``: the path of the file around the base; "" for none. ``now`` has a time zone."""
         self.base = base
         self.view = view
         self.this = this
         self.host = host
         self._rows = rows
-        self.shared = Query(host, now, base.formulas, this, known=known or {})
-        self._known = {f"formula.{name}": values for name, values in self.shared.known.items()}
+        self.shared = Query(host, now, base.formulas, this)
         self.failures = Failures(base, view)
 
     def row(self, path: str) -> Row:
@@ -472,18 +457,8 @@ class ViewQuery:
 
     def _in_turn(
         self, property_id: str, of: str, files: Sequence[RowFile], progress: Progress, doing: str
-    ) -> Iterable[Value]:
-        """Return the value of a property for each file; it is computed when it is asked for, unless all are known."""
-        known = self._known.get(property_id)
-        if known is not None and len(known) >= len(files):
-            with suppress(KeyError):
-                return [known[file.path] for file in files]
-        return self._computed(property_id, of, files, progress, doing)
-
-    def _computed(
-        self, property_id: str, of: str, files: Sequence[RowFile], progress: Progress, doing: str
     ) -> Iterator[Value]:
-        """Yield the values. An error is named among the failures: no cell may show it."""
+        """Yield the value of a property for each file. An error is named among the failures: no cell may show it."""
         compiled = compile_expression(node_of(property_id))
         for file in _watched(files, progress, doing):
             value = run(compiled, self.row(file.path))
@@ -496,6 +471,91 @@ class ViewQuery:
         if isinstance(value, ErrorValue):
             self.failures.add(SUMMARY, column, value.message, "")
         return value
+
+
+class ResultRows(Sequence[ResultRow]):
+    """The rows of a result. A row is made when it is first asked for: most callers read one page of many.
+
+    Safe to use from several threads: one makes rows at a time.
+    """
+
+    def __init__(self, query: ViewQuery, outcome: Outcome) -> None:
+        self._query = query
+        self._files = outcome.files
+        self._places = outcome.places
+        self._cells = cells_of(query.columns)
+        self._image = cells_of(_image_of(query.view))
+        self._made: dict[int, tuple[ResultRow, int]] = {}
+        self._kept = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    @overload
+    def __getitem__(self, place: int) -> ResultRow: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[ResultRow]: ...
+
+    def __getitem__(self, place: int | slice) -> ResultRow | list[ResultRow]:
+        wanted = range(len(self._files))[place]
+        with self._lock:
+            return self._row(wanted)[0] if isinstance(wanted, int) else [self._row(each)[0] for each in wanted]
+
+    def paths(self) -> list[VaultPath]:
+        """Return the paths of all rows, without making their cells."""
+        return [file.path for file in self._files]
+
+    def page(self, numbers: Iterable[int], most_bytes: int, progress: Progress) -> list[ResultRow]:
+        """Return the rows of these numbers, the first of them, as far as their cells take no more bytes; at least one.
+
+        The formulas of one row may take half a second: the caller may stop between two.
+        """
+        rows: list[ResultRow] = []
+        for number in numbers:
+            progress.check()
+            with self._lock:
+                row, size = self._row(number)
+            most_bytes -= size
+            if most_bytes < 0 and rows:
+                break
+            rows.append(row)
+        return rows
+
+    def release(self) -> None:
+        """Give back the memory of what can be made or read again. While rows are made, nothing is given back."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._made.clear()
+                self._kept = 0
+                self._query.host.release()
+            finally:
+                self._lock.release()
+
+    def _row(self, place: int) -> tuple[ResultRow, int]:
+        """Return a row, and the bytes that it takes."""
+        known = self._made.get(place)
+        if known is not None:
+            return known
+        path = self._files[place].path
+        row = self._query.row(path)
+        group = self._places[place] if self._places else -1
+        made = ResultRow(path, self._cells(row), group, next(iter(self._image(row)), None))
+        size = sum(map(size_of, (*made.cells, made.image)))
+        self._kept += size
+        if self._kept > _MOST_KEPT_BYTES:
+            self._made.clear()
+            self._kept = size
+        if size <= _MOST_KEPT_BYTES:
+            self._made[place] = made, size
+        return made, size
+
+
+def _image_of(view: View) -> list[Column]:
+    """Return the property whose value is the picture of a card; none for most views."""
+    written = view.settings.get("image")
+    return [Column(normal_id(written), written)] if isinstance(written, str) and written.strip() else []
 
 
 def cells_of(columns: Sequence[Column]) -> Callable[[Row], tuple[Value, ...]]:

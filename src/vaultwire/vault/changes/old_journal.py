@@ -18,8 +18,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any, BinaryIO, NamedTuple
 
-from vaultwire.vault.changes.journal import BEGUN, DONE, OPEN, READY, ROLLED_BACK, UNDONE
-from vaultwire.vault.changes.record_rows import StepWriter, add_change, add_proposal, change_owner, proposal_owner
+from vaultwire.vault.changes.journal import (
+    BEGUN,
+    DONE,
+    OPEN,
+    READY,
+    ROLLED_BACK,
+    UNDONE,
+    StepWriter,
+    add_change,
+    add_proposal,
+    change_owner,
+    proposal_owner,
+)
 from vaultwire.vault.changes.record_store import RecordStore, Transaction
 from vaultwire.vault.disk.file_operations import remove_quietly
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.vault.disk.paths import fold, original_of_rescued
 from vaultwire.vault.value_types import VaultPath
 
@@ -36,27 +37,27 @@ _ONEDRIVE = ("onedrive",)
 RULES = (
     Rule(
         "Obsidian Sync",
-        re.compile(r" \(Conflicted copy (?P<device>.+) (?P<date>\d{12})\)"),
+        compile_pattern(r" \(Conflicted copy (?P<device>.+) (?P<date>\d{12})\)"),
         "github.com/obsidianmd/obsidian-help issue 1056",
     ),
     Rule(
         "Syncthing",  # Obsidian's help named Obsidian Sync's copies so, too, without a device
-        re.compile(r"\.sync-conflict-(?P<date>\d{8}-\d{6})(?:-(?P<device>[A-Z0-9]{7}))?"),
+        compile_pattern(r"\.sync-conflict-(?P<date>\d{8}-\d{6})(?:-(?P<device>[A-Z0-9]{7}))?"),
         "docs.syncthing.net/users/syncing.html, conflicting changes",
     ),
     Rule(
         "Nextcloud",  # and ownCloud, OpenCloud; the device is a user's name, if it is there
-        re.compile(r" \(conflicted copy (?:(?P<device>[^()]+) )?(?P<date>" + _DAY + r" \d{6})\)"),
+        compile_pattern(r" \(conflicted copy (?:(?P<device>[^()]+) )?(?P<date>" + _DAY + r" \d{6})\)"),
         "docs.nextcloud.com, desktop client, conflicts",
     ),
     Rule(
         "Nextcloud",
-        re.compile(r"_conflict-(?:(?P<device>[^/]+)-)?(?P<date>\d{8}-\d{6})"),
+        compile_pattern(r"_conflict-(?:(?P<device>[^/]+)-)?(?P<date>\d{8}-\d{6})"),
         "ownCloud's client up to 2.4, makeConflictFileName",
     ),
     Rule(
         "Dropbox",  # Maestral, a client of Dropbox, says "conflicting"
-        re.compile(
+        compile_pattern(
             r" \((?:(?P<device>[^()]+?)(?:['\u2019]s?)? +)?conflict(?:ed|ing) copy(?: (?P<date>"
             + _DAY
             + r"))?(?: \(?\d+\)?)?\)(?: \(\d+\))?",
@@ -65,32 +66,32 @@ RULES = (
     ),
     Rule(
         "Resilio Sync",
-        re.compile(r"\.Conflict\d*"),
+        compile_pattern(r"\.Conflict\d*"),
         "help.resilio.com article 204753629",
     ),
     Rule(
         "OneDrive",  # the names that Windows gives a computer
-        re.compile(r"-(?P<device>(?:DESKTOP-[A-Z0-9]{7}|LAPTOP-[A-Z0-9]{8}|WIN-[A-Z0-9]{11}))(?:-\d{1,3})?"),
+        compile_pattern(r"-(?P<device>(?:DESKTOP-[A-Z0-9]{7}|LAPTOP-[A-Z0-9]{8}|WIN-[A-Z0-9]{11}))(?:-\d{1,3})?"),
         "github.com/JeffSteinbok/obsidian-onedrive issue 128",
     ),
     Rule(
         "OneDrive",  # the client for Linux
-        re.compile(r"-(?P<device>[^/]+)-safeBackup-\d{4}"),
+        compile_pattern(r"-(?P<device>[^/]+)-safeBackup-\d{4}"),
         "github.com/abraunegg/onedrive, usage.md",
     ),
     Rule(
         "OneDrive",  # its plugin for Obsidian
-        re.compile(r" \(conflict (?P<date>" + _DAY + r" \d\d-\d\d-\d\d)\)"),
+        compile_pattern(r" \(conflict (?P<date>" + _DAY + r" \d\d-\d\d-\d\d)\)"),
         "github.com/JeffSteinbok/obsidian-onedrive pull request 131",
     ),
     Rule(
         "Git",  # what git mergetool leaves beside the file
-        re.compile(r"_(?:BACKUP|BASE|LOCAL|REMOTE)_\d+"),
+        compile_pattern(r"_(?:BACKUP|BASE|LOCAL|REMOTE)_\d+"),
         "git-scm.com/docs/git-mergetool",
     ),
     Rule(
         "OneDrive",  # another computer's name
-        re.compile(
+        compile_pattern(
             r"-(?P<device>[^/]*(?:MacBook|iMac|Mac ?mini|Mac Studio|ThinkPad|Surface|Laptop|Desktop|\bPC\b)[^/]*?)"
             r"(?:-\d{1,3})?",
             re.IGNORECASE,
@@ -100,13 +101,13 @@ RULES = (
     ),
     Rule(
         "iCloud",
-        re.compile(r" [2-9]"),
+        compile_pattern(r" [2-9]"),
         "discussions of iCloud Drive: a space and a number, from 2",
         _ICLOUD,
     ),
     Rule(
         "Google Drive",
-        re.compile(r" \(\d\)"),
+        compile_pattern(r" \(\d\)"),
         "discussions of Drive for desktop: a number in brackets, from 1",
         _GOOGLE,
     ),
@@ -127,11 +128,11 @@ _DATES = {
 _LEAST_LINES = 3
 
 # A name without any of these needs no look at the table.
-_HINT = re.compile(
+_HINT = compile_pattern(
     r"conflict|\.orig\Z|-safebackup-|_(?:backup|base|local|remote)_|\(saved meanwhile|-(?:desktop|laptop|win)-",
     re.IGNORECASE,
 )
-_PLAIN_HINT = re.compile(r"(?: [2-9]| \(\d\)|-[^/]+)(?:\.[^./]*)?\Z")
+_PLAIN_HINT = compile_pattern(r"(?: [2-9]| \(\d\)|-[^/]+)(?:\.[^./]*)?\Z")
 # Copies of copies of copies: each program adds its own ending.
 _MOST_ENDINGS = 5
 
@@ -167,16 +168,19 @@ class ConflictCopy(NamedTuple):
         return f"{self.made} of {self.original!r}, which is not there any more: it was moved or deleted"
 
 
-def conflict_copies(paths: Iterable[VaultPath], root: str = "") -> list[ConflictCopy]:
-    """Return the conflict copies among all files of a vault, in the order of ``paths``.
+def conflict_copies(
+    paths: Iterable[VaultPath], root: str = "", of: Iterable[VaultPath] | None = None
+) -> list[ConflictCopy]:
+    """Return the conflict copies among all files of a vault, in the order of ``paths``; or those ``of`` some of the files.
 
     ``root``: the vault's folder on the disk; it tells in which sync program's folder the vault lies.
     """
     known = list(paths)
     home = root.replace("\\", "/").casefold() + "/"
     is_synced = any(folder in home for rule in RULES for folder in rule.folders)
+    asked = known if of is None else of
     candidates = [
-        path for path in known if _HINT.search(path.rpartition("/")[2]) or (is_synced and _PLAIN_HINT.search(path))
+        path for path in asked if _HINT.search(path.rpartition("/")[2]) or (is_synced and _PLAIN_HINT.search(path))
     ]
     if not candidates:
         return []

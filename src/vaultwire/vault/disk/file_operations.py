@@ -16,7 +16,13 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias, TypeVar
+
+    _Result = TypeVar("_Result")
+
 
 # Two atomic renames that Python lacks: one swaps two names, one renames only if the new name is free.
 #
@@ -178,8 +184,6 @@ OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | g
 
 # More than any private file of ours has.
 _MAX_PRIVATE_BYTES = 65_536
-
-_Result = TypeVar("_Result")
 
 
 class StaleFileError(OSError):

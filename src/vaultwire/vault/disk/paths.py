@@ -275,6 +275,11 @@ def has_extension(path: str) -> bool:
     return _EXTENSION.search(path) is not None
 
 
+def sort_key(text: str) -> tuple[str, str]:
+    """Return the key by which names are sorted for a person: without case, then as written."""
+    return fold(text), text
+
+
 def fold(name: str) -> str:
     """Return the form that is equal for names that differ only in case or Unicode form, which Obsidian takes for the same.
 

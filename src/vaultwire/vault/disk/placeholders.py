@@ -1,4 +1,7 @@
-"""What a file's status says beyond POSIX: files that are only in a cloud (iCloud, OneDrive), and Windows' junctions."""
+"""What a file's status says beyond POSIX: files that are only in a cloud (iCloud, OneDrive), and Windows' junctions.
+
+Apart from the walk, because the first answer of a server loads it (``guides``).
+"""
 
 from __future__ import annotations
 

@@ -45,6 +45,30 @@ _MAX_NOTICES = 100
 _MAX_NAMED = 20
 
 
+# Nobody reads more notices than this.
+_MAX_FIX_NOTICES = 20
+# No check finds so many faults: all files are checked.
+_ALL = 2**62
+
+
+class GivenFix(NamedTuple):
+    """A link to fix, as a caller writes it: the note or canvas (empty for all notes where it leads nowhere), the link, and
+    what it should be. Both may be written with brackets and display text.
+    """
+
+    path: str
+    link: str
+    to: str
+
+
+class Fixed(NamedTuple):
+    """What was fixed. ``left``: links that lead nowhere and of which it is not sure what was meant, each with its file."""
+
+    plan: Plan
+    done: Done
+    left: list[tuple[VaultPath, Finding]]
+
+
 class Arranging:
     """The moves, renames, merges and extractions of one caller in one vault."""
 
@@ -191,6 +215,60 @@ class Arranging:
         done = self._bench.finish(plan.steps, notices, context.progress, dry_run=dry_run, asked=asked)
         return done._replace(unread=context.unread)
 
+    # ------------------------------------------------------------------ links in many notes
+
+    def fix_links(self, given: Sequence[GivenFix], progress: Progress, *, dry_run: bool) -> Fixed:
+        """Give links other targets, as one change. See ``plan_relink``.
+
+        Raises VaultError: as ``locate`` does for a note or target, and as ``plan_relink`` does.
+        """
+        with self._bench.locked(progress, dry_run=dry_run) as context:
+            fixes = [fix for change in asking(progress, given) for fix in _fixes_of(context, change)]
+            return self._relink(context, fixes, [], progress, dry_run=dry_run)
+
+    def fix_suggested(self, name: str, folder: str, progress: Progress, *, dry_run: bool) -> Fixed:
+        """Fix all links that lead nowhere and of which it is sure what was meant, as one change.
+
+        Of the note or canvas that ``name`` means, or, if that is empty, of all below the folder.
+        """
+        bench = self._bench
+        with bench.locked(progress, dry_run=dry_run) as context:
+            checks = Checks(bench.files, bench.index, bench.settings.get().property_types)
+            if name.strip():
+                path = _file(context, name)
+                found = [(path, checks.one(path, progress))]
+            else:
+                suspects = checks.suspects(locate_folder(bench.files, folder), progress)
+                found = checks.many(suspects, 0, _ALL, progress).found
+            fixes: list[LinkFix] = []
+            left: list[tuple[VaultPath, Finding]] = []
+            for path, findings in found:
+                for finding in asking(progress, findings):
+                    # A link to a hidden file looks like one that leads nowhere. It stays as it is.
+                    is_sure = bool(finding.suggestions) and finding.suggestions[0].is_sure
+                    if is_sure and not (bench.files.hides_some and finding.kind.startswith("unresolved")):
+                        fix = GivenFix(path, finding.linktext, finding.suggestions[0].linktext)
+                        fixes += _fixes_of(context, fix)
+                    elif finding.linktext:
+                        left.append((path, finding))
+            return self._relink(context, list(dict.fromkeys(fixes)), left, progress, dry_run=dry_run)
+
+    def _relink(
+        self,
+        context: PlanContext,
+        fixes: Sequence[LinkFix],
+        left: list[tuple[VaultPath, Finding]],
+        progress: Progress,
+        *,
+        dry_run: bool,
+    ) -> Fixed:
+        plan = plan_relink(context, fixes)
+        notices = [
+            f"{path}: its links were left as they are: {reason}" for path, reason in plan.skipped[:_MAX_FIX_NOTICES]
+        ]
+        done = self._bench.finish(plan.steps, notices, progress, dry_run=dry_run)
+        return Fixed(plan, done._replace(unread=context.unread), left)
+
 
 def _more(paths: Sequence[VaultPath]) -> str:
     return f" and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else ""
@@ -237,91 +315,6 @@ def _excluded_notices(plan: RenamePlan) -> list[str]:
 
 def _notes(number: int) -> str:
     return "1 note" if number == 1 else f"{number} notes"
-
-
-# Fixing links in many notes at once: those that a caller names, or those of which it is sure what was meant.
-
-# Nobody reads more notices than this.
-_MAX_FIX_NOTICES = 20
-# No check finds so many faults: all files are checked.
-_ALL = 2**62
-
-
-class GivenFix(NamedTuple):
-    """A link to fix, as a caller writes it: the note or canvas (empty for all notes where it leads nowhere), the link, and
-    what it should be. Both may be written with brackets and display text.
-    """
-
-    path: str
-    link: str
-    to: str
-
-
-class Fixed(NamedTuple):
-    """What was fixed. ``left``: links that lead nowhere and of which it is not sure what was meant, each with its file."""
-
-    plan: Plan
-    done: Done
-    left: list[tuple[VaultPath, Finding]]
-
-
-class Fixing:
-    """The fixes of one caller in one vault."""
-
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
-
-    def fix_links(self, given: Sequence[GivenFix], progress: Progress, *, dry_run: bool) -> Fixed:
-        """Give links other targets, as one change. See ``plan_relink``.
-
-        Raises VaultError: as ``locate`` does for a note or target, and as ``plan_relink`` does.
-        """
-        with self._bench.locked(progress, dry_run=dry_run) as context:
-            fixes = [fix for change in asking(progress, given) for fix in _fixes_of(context, change)]
-            return self._finish(context, fixes, [], progress, dry_run=dry_run)
-
-    def fix_suggested(self, name: str, folder: str, progress: Progress, *, dry_run: bool) -> Fixed:
-        """Fix all links that lead nowhere and of which it is sure what was meant, as one change.
-
-        Of the note or canvas that ``name`` means, or, if that is empty, of all below the folder.
-        """
-        bench = self._bench
-        with bench.locked(progress, dry_run=dry_run) as context:
-            checks = Checks(bench.files, bench.index, bench.settings.get().property_types)
-            if name.strip():
-                path = _file(context, name)
-                found = [(path, checks.one(path, progress))]
-            else:
-                suspects = checks.suspects(locate_folder(bench.files, folder), progress)
-                found = checks.many(suspects, 0, _ALL, progress).found
-            fixes: list[LinkFix] = []
-            left: list[tuple[VaultPath, Finding]] = []
-            for path, findings in found:
-                for finding in asking(progress, findings):
-                    # A link to a hidden file looks like one that leads nowhere. It stays as it is.
-                    is_sure = bool(finding.suggestions) and finding.suggestions[0].is_sure
-                    if is_sure and not (bench.files.hides_some and finding.kind.startswith("unresolved")):
-                        fix = GivenFix(path, finding.linktext, finding.suggestions[0].linktext)
-                        fixes += _fixes_of(context, fix)
-                    elif finding.linktext:
-                        left.append((path, finding))
-            return self._finish(context, list(dict.fromkeys(fixes)), left, progress, dry_run=dry_run)
-
-    def _finish(
-        self,
-        context: PlanContext,
-        fixes: Sequence[LinkFix],
-        left: list[tuple[VaultPath, Finding]],
-        progress: Progress,
-        *,
-        dry_run: bool,
-    ) -> Fixed:
-        plan = plan_relink(context, fixes)
-        notices = [
-            f"{path}: its links were left as they are: {reason}" for path, reason in plan.skipped[:_MAX_FIX_NOTICES]
-        ]
-        done = self._bench.finish(plan.steps, notices, progress, dry_run=dry_run)
-        return Fixed(plan, done._replace(unread=context.unread), left)
 
 
 def _fixes_of(context: PlanContext, fix: GivenFix) -> list[LinkFix]:

@@ -53,7 +53,7 @@ class History:
         ``name`` is any name of a note, also of one that is gone, or the path of a file or folder. Raises VaultError:
         INVALID_ARGUMENTS if ``since`` is not a time (``parse_time``), AMBIGUOUS_NAME.
         """
-        moment = self._moment(since) if since else None
+        moment = self.parse_time(since) if since else None
         path = self._recorded_path(name, progress) if name.strip() else None
         return self._bench.changes.latest(path, limit, before, moment)
 
@@ -129,14 +129,9 @@ class History:
                 argument="changes",
             )
         bench = self._bench
-        moment = self._moment(since) if since else 0
         with bench.locked(progress):
             if since:
-                # By the numbers: a clock may have been set back.
-                latest = bench.changes.since(0)
-                first = next((change.id for change in latest if change.time_ns >= moment), None)
-                made = [] if first is None else in_effect([change for change in latest if change.id >= first])
-                numbers = [change.id for change in made]
+                numbers = [change.id for change in self.since(since)]
             try:
                 plan = plan_undo_all(bench.changes, bench.files, numbers, progress)
             except UndoConflict as error:
@@ -181,22 +176,7 @@ class History:
             steps = plan_restore(bench.changes, bench.files, path=path, number=number, to=to)
             return bench.finish(steps, [], progress, dry_run=dry_run)
 
-    def _moment(self, since: str) -> int:
-        return parse_time(since, "since", self._bench.now().astimezone())
-
-
-# What the person does about changes on record: undo of all or a part of them, and how files stand now.
-#
-# What a part is, the room ``review`` says; here it is planned and made, in one block under the vault's lock.
-
-
-class Reviewing:
-    """The changes of one vault, for the person."""
-
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
-
-    # ------------------------------------------------------------------ the record
+    # ------------------------------------------------------------------ the record, for the person (``review``)
 
     def stamp(self) -> Hashable | None:
         """Return a value that differs once the list of changes may differ; None if only a look at all of them can tell."""
@@ -213,7 +193,7 @@ class Reviewing:
     def since(self, moment: str) -> list[Change]:
         """Return the changes made since a time that are in effect. Raises VaultError if it is none (``parse_time``)."""
         start = self.parse_time(moment)
-        latest = self.changes()
+        latest = self.changes()  # the numbers count: a clock may have been set back
         first = next((change.id for change in latest if change.time_ns >= start), None)
         return [] if first is None else in_effect([change for change in latest if change.id >= first])
 

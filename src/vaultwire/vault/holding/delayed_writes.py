@@ -4,7 +4,7 @@ A policy asks for it (``write_quiet_seconds``), so that a sync program does not 
 A write that is kept back is in the store, as a proposal is, before its caller is answered: a killed process loses nothing. But
 nobody decides about it. It is written when its note was quiet for so long, at the end of the program, and before anything
 else changes the vault or its session asks for more than the text of a note. What another program has saved meanwhile is merged
-(``changes.rebasing``). Where both changed the same, the write becomes a proposal: nothing is overwritten, and nothing dropped.
+(``projected_tree.rebase``). Where both changed the same, the write becomes a proposal: nothing is overwritten, nothing dropped.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ from typing import TypeAlias
 
 from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, paths_of
 from vaultwire.vault.changes.executor import Changes
-from vaultwire.vault.changes.projected_tree import ProjectedTree
-from vaultwire.vault.changes.rebasing import Overlap, Rebased, rebase
+from vaultwire.vault.changes.projected_tree import Overlap, ProjectedTree, Rebased, rebase
 from vaultwire.vault.changes.record_store import RecordsAwayError, busy
 from vaultwire.vault.changes.undo import in_effect, moves_in
 from vaultwire.vault.disk.files import Files

@@ -16,8 +16,10 @@ from contextlib import nullcontext
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from vaultwire.vault.changes.change import Author, PriorState, Step, Write, paths_of
-from vaultwire.vault.changes.journal import DONE, KEEP, Retention
-from vaultwire.vault.changes.record_rows import (
+from vaultwire.vault.changes.journal import (
+    DONE,
+    KEEP,
+    Retention,
     StepWriter,
     add_proposal,
     proposal_owner,

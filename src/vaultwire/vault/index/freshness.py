@@ -149,15 +149,19 @@ class Freshness:
 
     def _bring_text_up_to_date(self, progress: Progress) -> None:
         """Wait until the text index lacks few notes. Where no watch loop brings it up to date, do so."""
+        reported = -1
         while True:
             if not self.is_watched and self._flush(progress):
                 return
             if not (self._updater.lacks_many() or (self._updater.is_flushing and not self.is_watched)):
                 return
             progress.check()
-            so_far = catalog_queries.indexed_so_far(self.parts.catalog)
-            if so_far is not None:
-                progress.report(*so_far, f"indexing: {so_far.indexed:,} of {so_far.notes:,} notes")
+            # To count them is to look at every file, and only a commit changes their number.
+            if (commits := self.parts.catalog.meta("commits")) != reported:
+                reported = commits
+                so_far = catalog_queries.indexed_so_far(self.parts.catalog)
+                if so_far is not None:
+                    progress.report(*so_far, f"indexing: {so_far.indexed:,} of {so_far.notes:,} notes")
             self._closing.wait(_POLL_SECONDS)
 
     def _flush(self, progress: Progress) -> bool:

@@ -190,13 +190,15 @@ def has_too_many_words(parts: Iterable[str]) -> bool:
 
 def has_endless_piece(text: str) -> bool:
     """Tell whether the text may contain a word that is too long for a text index."""
-    if len(text) <= _MAX_PIECE:
-        return False
-    # A piece that is too long fills at least one of these parts completely. Splitting the whole text takes fifty times as long.
-    parts = (text[start : start + _MAX_PIECE // 2] for start in range(0, len(text), _MAX_PIECE // 2))
-    return any(part.split(None, 1) == [part] for part in parts) and any(
-        len(piece) > _MAX_PIECE for piece in text.split()
-    )
+    return _may_have_piece(text, _MAX_PIECE) and any(len(piece) > _MAX_PIECE for piece in text.split())
+
+
+def _may_have_piece(text: str, length: int) -> bool:
+    """Tell whether the text may have so many characters without a space. Finding out by its words takes longer."""
+    # They fill one of these parts: each has half of them.
+    half = length // 2
+    parts = (text[start : start + half] for start in range(0, len(text) - half + 1, half))
+    return len(text) >= length and any(part.split(None, 1) == [part] for part in parts)
 
 
 # Encoded text in notes: drawings, pictures, keys. It is nothing that a person searches for, and its words are countless.
@@ -232,7 +234,7 @@ _ALL_PLAIN = re.compile(r"[!-~\n]*")
 
 def without_encoded(text: str) -> str:
     """Return a note's text without the inside of its encoded text; the same text if it has little of it."""
-    if len(text) < _LEAST:
+    if len(text) < _LEAST or not _may_have_piece(text, _LEAST_LINE):
         return text
     runs = [run.span() for run in _RUN.finditer(text) if _is_encoded(run[0])]
     runs += [run.span() for run in _JSON_RUN.finditer(text) if _is_json(run[0])]

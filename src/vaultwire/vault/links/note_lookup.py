@@ -38,6 +38,8 @@ from vaultwire.vault.value_types import Backlink, OutgoingLink, Progress, VaultP
 # Longer lists of names do not help a person choose.
 _MAX_CANDIDATES = 20
 _MAX_NEAR = 5
+# So many names that are spelt nearly so are looked at: some may be those of conflict copies.
+_MAX_SPELT_ALIKE = 20
 # No name has more signs # in it; each is one more name to look for.
 _MAX_MARKS = 8
 
@@ -260,15 +262,18 @@ def _no_such_note(name: str, paths: Iterable[VaultPath]) -> VaultError:
     """
     key = fold(stem(parse_linktext(name).linkpath or name))
     paths = list(paths)
-    copies = {copy.path for copy in conflict_copies(paths) if copy.has_original}
-    paths = [path for path in paths if path not in copies]
+
+    def nearest(alike: list[VaultPath]) -> list[VaultPath]:
+        copies = {copy.path for copy in conflict_copies(paths, of=alike) if copy.has_original}
+        return [path for path in alike if path not in copies][:_MAX_NEAR]
+
     spelt = [(fold(path).removesuffix(NOTE_SUFFIX), path) for path in paths] if key else []
     names = [(other.rpartition("/")[2], path) for other, path in spelt]
     alike = [path for other, path in names if key in other or _is_part(other, key)]
-    near = sorted(alike, key=lambda path: (len(path), path))[:_MAX_NEAR]
+    near = nearest(sorted(alike, key=lambda path: (len(path), path)))
     if not near:  # a name or path, its folders as words, is spelt nearly so
-        by_name = {other.replace("/", " "): path for other, path in (*spelt, *names)}
-        near = list(dict.fromkeys(by_name[other] for other in spelt_alike(key, by_name, _MAX_NEAR)))
+        by_name = {other.replace("/", " "): path for other, path in spelt} | dict(names)
+        near = nearest([*dict.fromkeys(by_name[other] for other in spelt_alike(key, by_name, _MAX_SPELT_ALIKE))])
     return not_found(name, near)
 
 

@@ -123,9 +123,18 @@ def renamed_by_links(
 
 
 def _may_be_in_heading(text: str, numbers: set[int]) -> bool:
-    """Tell whether one of the lines may be that of a heading. Parsing the note would take longer."""
-    lines = text.split("\n")
-    return any(ATX_HEADING.match(lines[number - 1]) for number in numbers) or any(map(SETEXT_UNDERLINE.match, lines))
+    """Tell whether one of the lines may be that of a heading. Parsing the note would take a hundred times as long."""
+    is_below = False  # below one of the lines, in the same paragraph
+    for number, line in enumerate(text.split("\n"), 1):
+        if is_below and SETEXT_UNDERLINE.match(line):
+            return True
+        if number in numbers:
+            if ATX_HEADING.match(line):
+                return True
+            is_below = True
+        elif not line.strip(" \t"):
+            is_below = False
+    return False
 
 
 def _ambiguous_at(path: VaultPath) -> Callable[[int, str], VaultError]:

@@ -51,7 +51,7 @@ class Word(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Whether it is found only as it is: a phrase, and a word of a script that puts no spaces between words."""
-        return self.is_phrase or any(map(is_unspaced, self.bare))
+        return self.is_phrase or (not self.bare.isascii() and any(map(is_unspaced, self.bare)))
 
     @property
     def has_parts(self) -> bool:
@@ -111,6 +111,8 @@ TASK_OPERATORS = ("task", "task-todo", "task-done")
 _OPERATOR = re.compile(
     r"(task-todo|task-done|task|match-case|ignore-case|file|path|content|tag|line|block|section):", re.IGNORECASE
 )
+_PHRASE = compile_pattern(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+_REGEX = compile_pattern(r"/((?:[^/\\\[\n]|\\.|\[(?:[^\]\\]|\\.)*+\]|\[)++)/")
 _FLAGS = re.compile(r"[dgimsuvy]+")
 _COMPARISON = re.compile(r"[<>]=?")
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
@@ -273,7 +275,7 @@ class _Parser:
 
     def _phrase(self, context: _Context) -> Expression:
         start = self.position
-        closed = compile_pattern(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL).match(self.text, start)
+        closed = _PHRASE.match(self.text, start)
         if closed is None:
             raise self.bad(start, "this quotation mark is never closed")
         self.position = closed.end()
@@ -291,7 +293,7 @@ class _Parser:
     def _regex(self, context: _Context) -> Expression | None:
         """Read ``/…/``; None if no slash closes it before a space or bracket: then it is plain text, such as a path."""
         start = self.position
-        closed = compile_pattern(r"/((?:[^/\\\[\n]|\\.|\[(?:[^\]\\]|\\.)*+\]|\[)++)/").match(self.text, start)
+        closed = _REGEX.match(self.text, start)
         if closed is None:
             return None
         flags = _FLAGS.match(self.text, closed.end())

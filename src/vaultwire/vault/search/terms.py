@@ -142,7 +142,7 @@ def is_word_character(character: str) -> bool:
 
 def is_unspaced(character: str) -> bool:
     """Tell whether the character is a word of its own, because its script puts no spaces between words."""
-    return any(first <= character[:1] <= last for first, last in _UNSPACED)
+    return not character.isascii() and any(first <= character[:1] <= last for first, last in _UNSPACED)
 
 
 # How much a word says by the number of notes that have it. Pure.

@@ -13,7 +13,7 @@ from vaultwire.bases.base import View
 from vaultwire.bases.comparing import is_empty, is_last, key_bytes, shown_text, sort_key, target
 from vaultwire.bases.row import Host
 from vaultwire.bases.values import ErrorValue, File, Image, Link, Memory, TagList, TooMuchMemoryError, Value
-from vaultwire.review.glance.rendering import base_address, file_address, is_allowed_address
+from vaultwire.review.rendering import base_address, file_address, is_allowed_address
 from vaultwire.vault.base_queries.running import BaseResult, BaseSource, ResultRow
 from vaultwire.vault.disk.paths import kind_of
 from vaultwire.vault.errors import INVALID_ARGUMENTS, TIMEOUT, TOO_LARGE, VaultError

@@ -1,4 +1,4 @@
-"""A vault at a glance: searches, one note, the graph of links, activity and problems, as plain dicts. It changes nothing."""
+"""A vault at a glance: searches, one note, the graph of links, activity and problems, as plain dicts. Read only, no wire."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from vaultwire.review.glance.rendering import file_address, marked, note_address, to_tree, words_of
+from vaultwire.review.rendering import file_address, marked, note_address, to_tree, words_of
 from vaultwire.vault.changes.change import Change
 from vaultwire.vault.disk.paths import is_base, is_canvas, is_note
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
@@ -18,7 +18,7 @@ from vaultwire.vault.value_types import Hit, VaultPath
 from vaultwire.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from vaultwire.review.glance.base_views import BaseViews
+    from vaultwire.review.base_views import BaseViews
 
 
 # ---------------------------------------------------------------------- activity
@@ -197,7 +197,7 @@ class Glance:
     @cached_property
     def bases(self) -> BaseViews:
         """The bases of the vault."""
-        from vaultwire.review.glance.base_views import BaseViews  # noqa: PLC0415 - few pages ask for it
+        from vaultwire.review.base_views import BaseViews  # noqa: PLC0415 - few pages ask for it
 
         return BaseViews(self._vault)
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 import regex  # type: ignore[import-untyped]
@@ -260,7 +261,7 @@ STRING: Mapping[str, Function] = {
 REGEXP: Mapping[str, Function] = {"matches": _matches}
 
 
-# The functions of lists and objects. ``filter``, ``map`` and ``reduce`` are in ``table``: they evaluate for each item.
+# The functions of lists and objects. ``filter``, ``map`` and ``reduce`` are in ``evaluation``: they evaluate for each item.
 
 
 def has(values: Sequence[Value], value: Value, row: Row) -> bool:
@@ -435,12 +436,7 @@ DATE: Mapping[str, Function] = {
     "relative": lambda of, _, row: relative(_date(of), row.query.now),
 }
 DATE_FIELDS: Mapping[str, Callable[[Date], Value]] = {
-    "year": lambda date: date.at.year,
-    "month": lambda date: date.at.month,
-    "day": lambda date: date.at.day,
-    "hour": lambda date: date.at.hour,
-    "minute": lambda date: date.at.minute,
-    "second": lambda date: date.at.second,
+    **{name: attrgetter(f"at.{name}") for name in ("year", "month", "day", "hour", "minute", "second")},
     "millisecond": lambda date: date.at.microsecond // 1000,
 }
 

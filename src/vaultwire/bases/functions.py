@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from vaultwire.bases.comparing import is_empty, is_truthy, number_in, target
-from vaultwire.bases.functions.on_values import (
+from vaultwire.bases.row import Row, all_properties, has_property
+from vaultwire.bases.value_functions import (
     DATE,
     DURATION,
     LIST,
@@ -20,7 +21,6 @@ from vaultwire.bases.functions.on_values import (
     is_list,
     text,
 )
-from vaultwire.bases.row import Row, all_properties, has_property
 from vaultwire.bases.values import (
     CellError,
     Date,

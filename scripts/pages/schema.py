@@ -1,8 +1,8 @@
 """Descriptions of tools: the type hints and docstring of a function become its entry in ``tools/list``.
 
-For our own tools this runs ahead of time (``scripts/generate.py``); at run time only for tools of tests. The schemas use a
-small common core of JSON Schema that every client accepts: no union, ``$ref``, ``anyOf`` or empty object. The handlers add
-``$schema``, because its value depends on the client's revision.
+It runs ahead of time (``scripts/generate.py``), and for tools of tests. The schemas use a small common core of JSON Schema
+that every client accepts: no union, ``$ref``, ``anyOf`` or empty object. The handlers add ``$schema``, because its value
+depends on the client's revision.
 """
 
 from __future__ import annotations
