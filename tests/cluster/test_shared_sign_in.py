@@ -89,7 +89,9 @@ def ticket_in(page: Reply) -> str:
     return unescape(match[1])
 
 
-def connected(servers: Pair, *folders: str, access: str = "write") -> tuple[Connecting, dict[str, Any]]:
+def connected(
+    servers: Pair, *folders: str, access: str = "write", is_used: bool = True
+) -> tuple[Connecting, dict[str, Any]]:
     """Return a client, and the tokens for which each step went to another server. A person ticked these folders."""
     client = Connecting(servers[0])
     client.register()
@@ -105,6 +107,12 @@ def connected(servers: Pair, *folders: str, access: str = "write") -> tuple[Conn
     client.server = servers[0]
     reply = client.exchange(code)
     assert reply.status == 200, reply.body
+    if is_used:  # A vault has just moved to the second server: wait until both have noted who owns what.
+        token, calls = reply.json["access_token"], list(itertools.product(servers, ("Notes", "Work")))
+        wait_for(
+            lambda: 503 not in [at(client, each, token, "list_notes", vault=vault).status for each, vault in calls]
+        )
+        client.server = servers[0]
     return client, reply.json
 
 
@@ -293,8 +301,10 @@ def test_the_page_of_a_note_is_shown_by_both_servers(servers: Pair) -> None:
     assert {(page.status, page.body) for page in strangers} == {(401, strangers[0].body)}
     client.server = servers[1]
     assert client.submit(paths[0], step="sign-in", name="Ana", password=PASSWORD).status == 303
+    statuses = [200, 200, 404, 404, 404, 404] * 2
+    wait_for(lambda: [page.status for page in pages()] == statuses)  # both servers have noted who owns what
     seen = pages()
-    assert [page.status for page in seen] == [200, 200, 404, 404, 404, 404] * 2
+    assert [page.status for page in seen] == statuses
     assert b"leeks of the garden" in seen[0].body
     assert seen[0].body == seen[6].body
     assert b"leeks of the roof" in seen[1].body
@@ -317,7 +327,7 @@ def test_without_the_database_known_tokens_count_and_sign_in_says_when_to_try_ag
         client, pair = connected(servers)
         token = pair["access_token"]
         assert are_let_in(client, servers, token) == [True, True]
-        _, unseen = connected(servers)
+        _, unseen = connected(servers, is_used=False)
         question, metadata = client.request(), client.send("GET", "/.well-known/oauth-authorization-server").json
         postgres.stop()
         assert are_let_in(client, servers, token) == [True, True]
