@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -261,7 +262,12 @@ def test_without_the_extras_the_error_says_how_to_install_them(root: Path) -> No
         "for name in ('large.png', 'plan.pdf'):\n    print(*refusal(vault, 'read_note', path=name))\n"
     )
     run = subprocess.run(
-        [sys.executable, "-c", script], cwd=Path(__file__).parent.parent, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script],
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},  # for scripts.pages
+        capture_output=True,
+        text=True,
+        check=True,
     )
     large, plan = run.stdout.splitlines()
     assert large.startswith("TOO_LARGE")

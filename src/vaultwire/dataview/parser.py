@@ -368,7 +368,7 @@ class _Parser:
             named = TEXT.match(self._text, self._at) or IDENTIFIER.match(self._text, self._at)
             if named is None:
                 raise self._problem('A name is expected after AS, such as Path or "File path"')
-            name = unescaped(named[1]) if named.re is TEXT else named[0]
+            name = _named(named)
             self._at = named.end()
         return Column(node, name)
 
@@ -581,7 +581,7 @@ class _Parser:
             if name is None:
                 raise self._problem("A name is expected, as in { a: 1 }")
             self._expect(":")
-            items[unescaped(name[1]) if name.re is TEXT else name[0]] = self._expression(0)
+            items[_named(name)] = self._expression(0)
         pairs = ((Literal(name), value) for name, value in items.items())
         return Call("object", tuple(node for pair in pairs for node in pair), start)
 
@@ -653,6 +653,11 @@ def to_link(match: re.Match[str]) -> LinkLiteral:
     linktext, bar, display = match[2].replace("\\|", "\0").partition("|")
     shown = display.replace("\0", "|") if bar else None
     return LinkLiteral(linktext.replace("\0", "|").strip(), shown, is_embed=bool(match[1]))
+
+
+def _named(match: re.Match[str]) -> str:
+    """Return the name that a text or an identifier is."""
+    return unescaped(match[1]) if match[0].startswith('"') else match[0]
 
 
 def unescaped(text: str) -> str:

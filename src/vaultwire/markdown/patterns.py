@@ -36,7 +36,8 @@ _METHODS = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub
 def compile_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern in which a group may be followed by a possessive quantifier. It is compiled at its first use.
 
-    For constants of modules: compiling all that a short command loads takes longer than most commands.
+    For constants of modules: compiling all that a short command loads takes longer than most commands. ``match.re`` is the
+    library's pattern, not what this returns.
     """
     return cast("re.Pattern[str]", _LatePattern(pattern, flags))
 
