@@ -164,6 +164,8 @@ def _of_duration(operator: str, left: Duration, right: Value) -> Value:
 Compiled: TypeAlias = Callable[[Row], Value]
 """Gives an expression's value for a row. Raises CellError."""
 
+MOST_KNOWN: Final = 60_000
+"""So many values of formulas are kept for other views of a base: about 10 MB."""
 _ITEM_NAMES = frozenset(("value", "index", "acc"))
 
 
@@ -196,6 +198,9 @@ def compile_expression(expression: Expression, names: frozenset[str] = frozenset
 def formula_value(name: str, row: Row) -> Value:
     """Return the value of a formula for a row; it is computed once. A formula that needs itself is an error."""
     if name not in row.formulas:
+        known = row.query.known.get(name)
+        if known is not None and row.path in known:
+            return known[row.path]
         if name in row.computing:
             return ErrorValue(f'Formula "{name}" refers to itself')
         expression = row.query.formulas.get(name)
@@ -208,7 +213,16 @@ def formula_value(name: str, row: Row) -> Value:
         row.budget.bytes = before - size_of(value)
         row.names = held
         row.computing.discard(name)
+        if known is not None and len(known) < MOST_KNOWN // len(row.query.known) and _is_small(value):
+            known[row.path] = value
     return row.formulas[name]
+
+
+def _is_small(value: Value) -> bool:
+    """Tell whether a value may be kept for other views. An error may pass: a regular expression that took too long."""
+    return (
+        value is None or isinstance(value, (int, float, Date)) or (isinstance(value, str) and len(value) <= _MOST_KEPT)
+    )
 
 
 def _failing(error: CellError) -> Compiled:

@@ -59,7 +59,11 @@ class Host(Protocol):
 
 @dataclass(slots=True)
 class Query:
-    """What all rows of one query share. ``now`` has a time zone; ``this`` is the path of the file around the base."""
+    """What all rows of one query share. ``now`` has a time zone; ``this`` is the path of the file around the base.
+
+    ``known``: values of formulas by name and path, of those that other views of the base have asked for, too; a formula
+    that is not in it is computed again.
+    """
 
     host: Host
     now: datetime
@@ -68,6 +72,7 @@ class Query:
     random: random.Random = field(default_factory=random.Random)
     compiled: dict[int, tuple[Expression, Callable[[Row], Value]]] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
+    known: Mapping[str, dict[str, Value]] = field(default_factory=dict)
 
     @property
     def zone(self) -> tzinfo:

@@ -10,7 +10,7 @@ import secrets
 import threading
 import weakref
 from collections import deque
-from collections.abc import Hashable, Sized
+from collections.abc import Callable, Hashable, Sized
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from vaultwire.vault.errors import CURSOR_EXPIRED, INVALID_ARGUMENTS, VaultError
@@ -431,23 +431,50 @@ class _Result(Protocol):
 
 
 _R = TypeVar("_R", bound=_Result)
+_S = TypeVar("_S")
 
 
 class RememberedResults(Generic[_R]):
     """The last few results of bases by what they were asked with, true until anything in the vault changes."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._version: Hashable = None
         self._results = RememberedFacts(_MOST_BYTES, _MOST_RESULTS)
+        self._shared: tuple[Hashable, Any] | None = None
+
+    def shared(self, question: Hashable, version: Hashable, make: Callable[[], _S]) -> _S:
+        """Return what several results share, such as the views of one base: the last one, made again for another question."""
+        with self._lock:
+            self._begin(version)
+            known = self._shared
+        if known is None or known[0] != question:
+            known = question, make()
+            with self._lock:
+                if version == self._version:
+                    self._shared = known
+        shared: _S = known[1]
+        return shared
+
+    def _begin(self, version: Hashable) -> None:
+        if version != self._version:
+            self._results = RememberedFacts(_MOST_BYTES, _MOST_RESULTS)
+            self._shared = None
+            self._version = version
 
     def get(self, question: Hashable, version: Hashable) -> _R | None:
         """Return the result of a question, if nothing has changed since."""
-        result: _R | None = self._results.get(question, version)
-        return result
+        with self._lock:
+            self._begin(version)
+            result: _R | None = self._results.get(question, version)
+            return result
 
     def keep(self, question: Hashable, version: Hashable, result: _R) -> None:
         """Keep a result that was made while the vault had this version. Those before it give back what they can read again."""
-        for other in self._results.facts():
-            other.rows.release()
         size = len(result.rows) * _BYTES_PER_FILE + result.kept_bytes
-        if size <= _MOST_BYTES:
-            self._results.keep(question, version, result, size)
+        with self._lock:
+            self._begin(version)
+            for other in self._results.facts():
+                other.rows.release()
+            if size <= _MOST_BYTES:
+                self._results.keep(question, version, result, size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from vaultwire.bases.parser import to_text
 from vaultwire.bases.row import Row
 from vaultwire.bases.values import ErrorValue, TooMuchMemoryError, Value, text_of
 from vaultwire.vault.base_queries.host import HostWithNote, NoteToBe, VaultHost
-from vaultwire.vault.base_queries.narrowing import asks_for_creation, depends_on_time
+from vaultwire.vault.base_queries.narrowing import asks_for_creation, depends_on_time, lasting_formulas
 from vaultwire.vault.base_queries.running import (
     BaseBlock,
     BaseResult,
@@ -225,6 +225,18 @@ def in_zone(now: datetime) -> datetime:
     return now if now.tzinfo else now.replace(tzinfo=_LocalZone(time.tzname))
 
 
+class _Shared(NamedTuple):
+    """What the views of a base share while nothing in the vault changes: what its text says, and values of its formulas."""
+
+    base: Base
+    formulas: Mapping[str, dict[str, Value]]
+
+    @classmethod
+    def of(cls, place: Place) -> _Shared:
+        base = _read(place)
+        return cls(base, {name: {} for name in lasting_formulas(base)})
+
+
 class Bases:
     """The bases of one vault. Safe to use from several threads."""
 
@@ -285,11 +297,13 @@ class Bases:
         rows = self._index.rows(progress)
         version = rows.version(progress)
         now = in_zone(self._now())
-        question = (name, place.text, place.path, around, tuple(types.items()), now.tzinfo)
+        of_base = (place.text, place.path, around, tuple(types.items()), now.tzinfo)
+        question = (name, *of_base)
         known = self._remembered.get(question, version)
         if known is not None:
             return known
-        query = self._query(rows, _read(place), name, around, now, progress)
+        shared = self._remembered.shared(of_base, version, lambda: _Shared.of(place))
+        query = self._query(rows, shared.base, name, around, now, progress, shared.formulas)
         result = self._run(query, place.path, progress)
         if not depends_on_time(query.base, query.view):
             self._remembered.keep(question, version, result)
@@ -335,10 +349,19 @@ class Bases:
         host = HostWithNote(self._index, rows, self._files, types, progress, note)
         return explain(ViewQuery(rows, host, base, view_asked, this=place.path, now=now), path).dropped_by
 
-    def _query(self, rows: Rows, base: Base, view: str, this: str, now: datetime, progress: Progress) -> ViewQuery:
+    def _query(
+        self,
+        rows: Rows,
+        base: Base,
+        view: str,
+        this: str,
+        now: datetime,
+        progress: Progress,
+        known: Mapping[str, dict[str, Value]] | None = None,
+    ) -> ViewQuery:
         shown = find_view(base, view)
         host = self._host(rows, progress, reads_creation=asks_for_creation(base, shown))
-        return ViewQuery(rows, host, base, shown, this=this, now=now)
+        return ViewQuery(rows, host, base, shown, this=this, now=now, known=known)
 
     def _run(self, query: ViewQuery, path: str, progress: Progress) -> BaseResult:
         try:

@@ -49,6 +49,26 @@ def depends_on_time(base: Base, view: View) -> bool:
     )
 
 
+def lasting_formulas(base: Base) -> list[str]:
+    """Return the formulas that give the same for a file as long as nothing in the vault changes."""
+    needs: dict[str, set[str]] = {}
+    for name, expression in base.formulas.items():
+        nodes = [*_nodes(iter((expression,)))]
+        called = [field[1] for node in nodes if (field := field_of(node)) is not None and field[0] == "formula"]
+        is_passing = any(
+            _may_be_creation(node) or (isinstance(node, Call) and node.function.name in TIME_AND_CHANCE)
+            for node in nodes
+        )
+        # Alone the name stands for all formulas.
+        is_all = sum(isinstance(node, Name) and node.name == "formula" for node in nodes) > len(called)
+        if not is_passing and not is_all and not isinstance(expression, Broken):
+            needs[name] = {*called}
+    while lost := [name for name, called in needs.items() if not called <= needs.keys()]:
+        for name in lost:
+            del needs[name]
+    return [*needs]
+
+
 def asks_for_creation(base: Base, view: View) -> bool:
     """Tell whether a view may ask when files were made."""
     return f"file.{_CREATED}" in property_ids(view) or any(map(_may_be_creation, _nodes(_expressions(base, view))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate
@@ -292,14 +292,25 @@ class FailedFilter(NamedTuple):
 class ViewQuery:
     """One view of a base, with all that its expressions are evaluated with. For one thread at a time."""
 
-    def __init__(self, rows: Rows, host: VaultHost, base: Base, view: View, *, this: str, now: datetime) -> None:
-        """``this``: the path of the file around the base; "" for none. ``now`` has a time zone."""
+    def __init__(
+        self,
+        rows: Rows,
+        host: VaultHost,
+        base: Base,
+        view: View,
+        *,
+        this: str,
+        now: datetime,
+        known: Mapping[str, dict[str, Value]] | None = None,
+    ) -> None:
+        """``this``: the path of the file around the base; "" for none. ``now`` has a time zone. ``known``: see ``Query``."""
         self.base = base
         self.view = view
         self.this = this
         self.host = host
         self._rows = rows
-        self.shared = Query(host, now, base.formulas, this)
+        self.shared = Query(host, now, base.formulas, this, known=known or {})
+        self._known = {f"formula.{name}": values for name, values in self.shared.known.items()}
         self.failures = Failures(base, view)
 
     def row(self, path: str) -> Row:
@@ -457,8 +468,18 @@ class ViewQuery:
 
     def _in_turn(
         self, property_id: str, of: str, files: Sequence[RowFile], progress: Progress, doing: str
+    ) -> Iterable[Value]:
+        """Return the value of a property for each file; it is computed when it is asked for, unless all are known."""
+        known = self._known.get(property_id)
+        if known is not None and len(known) >= len(files):
+            with suppress(KeyError):
+                return [known[file.path] for file in files]
+        return self._computed(property_id, of, files, progress, doing)
+
+    def _computed(
+        self, property_id: str, of: str, files: Sequence[RowFile], progress: Progress, doing: str
     ) -> Iterator[Value]:
-        """Yield the value of a property for each file. An error is named among the failures: no cell may show it."""
+        """Yield the values. An error is named among the failures: no cell may show it."""
         compiled = compile_expression(node_of(property_id))
         for file in _watched(files, progress, doing):
             value = run(compiled, self.row(file.path))

@@ -1,4 +1,4 @@
-"""Results that are remembered, and files that the index remembers: true until something changes."""
+"""Values of formulas that the views of one base share: the same as of each view alone, and true until something changes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,35 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from support.vaults import open_vault, write_vault
+from vaultwire.bases.base import read_base
 from vaultwire.bases.values import text_of
 from vaultwire.vault.base_queries.bases import Bases
+from vaultwire.vault.base_queries.narrowing import lasting_formulas
 from vaultwire.vault.base_queries.running import BaseResult, BaseSource
 from vaultwire.vault.caller import RememberedResults
 from vaultwire.vault.vault import Vault
+
+_FORMULAS = {
+    "plain": "price * 2",
+    "text": "name + file.name",
+    "uses": "formula.plain + 1",
+    "uses in brackets": 'formula["plain"].toFixed(1)',
+    "loop": "formula.loop2",
+    "loop2": "formula.loop",
+    "linked": "list(up)[0].asFile().size",
+    "mine": "this.file.name",
+    "all": "formula.isEmpty()",
+    "fails": "name.nothing()",
+    "now": "now()",
+    "today": "price + today().year",
+    "uses today": "formula.today",
+    "made": "file.ctime",
+    "by name": 'file[if(true, "ctime")]',
+    "chance": "random()",
+    "ago": "file.mtime.relative()",
+    "broken": "1 +",
+}
+_LASTING = {"plain", "text", "uses", "uses in brackets", "loop", "loop2", "linked", "mine", "fails"}
 
 
 def _base(formulas: dict[str, str], views: int) -> str:
@@ -31,13 +55,38 @@ def _base(formulas: dict[str, str], views: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _notes(chance: random.Random, count: int) -> str:
+    note = "=== N{}.md\n---\nprice: {}\nname: {}\nup: '[[N{}]]'\n---\n"
+    return "".join(
+        note.format(number, chance.randrange(9), chance.choice("abc"), chance.randrange(count))
+        for number in range(count)
+    )
+
+
 def _cells(vault: Vault, text: str, view: str, this: str = "") -> list[tuple[str, ...]]:
     return [tuple(map(text_of, row.cells)) for row in vault.bases.query(BaseSource(text=text), view, this=this).rows]
 
 
+def test_formulas_that_last_are_told_from_those_that_pass() -> None:
+    """The time, chance and the time of creation pass, and what needs them; so does what may ask for any of them."""
+    assert {*lasting_formulas(read_base(_base(_FORMULAS, 1)))} == _LASTING
+
+
+def test_views_that_share_give_what_each_gives_alone(tmp_path: Path) -> None:
+    """Over random notes, in one process that has asked for the other views before."""
+    chance = random.Random(os.environ["VAULTWIRE_SEED"])
+    write_vault(tmp_path, _notes(chance, 60))
+    lasting = {name: _FORMULAS[name] for name in _FORMULAS if name in _LASTING}
+    text = _base(lasting, 12)
+    vault = open_vault(tmp_path)
+    for number in chance.sample(range(12), 12):
+        alone = open_vault(tmp_path)
+        assert _cells(vault, text, f"V{number}", "N1") == _cells(alone, text, f"V{number}", "N1")
+
+
 @pytest.mark.parametrize("this", ["N0", "N1"])
 def test_a_change_and_another_place_are_seen(tmp_path: Path, this: str) -> None:
-    """What is remembered is of one state of the vault, and of one file around the base."""
+    """What the views share is of one state of the vault, and of one file around the base."""
     write_vault(tmp_path, "=== N0.md\n---\nprice: 1\n---\n=== N1.md\n---\nprice: 2\n---\n")
     text = _base({"plain": "price * 2", "mine": "this.file.name + price"}, 2)
     vault = open_vault(tmp_path)
