@@ -231,6 +231,7 @@ def test_a_request_of_a_batch_whose_vault_has_no_owner_is_refused_alone(start: S
     client = Client(work, revision="2025-03-26")
     home.process.kill()
     reply = client.send(work, [append(1, "Home", "never\n"), append(2, "Work", "done\n")])
+    assert isinstance(reply.json, list), reply
     answers = {each["id"]: each for each in reply.json}
     assert (reply.status, sorted(answers)) == (200, [1, 2])
     error = answers[1]["error"]

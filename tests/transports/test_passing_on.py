@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -174,6 +175,22 @@ def test_a_server_that_breaks_off_may_have_done_it(serve: Serve, answer: bytes) 
     status, body = _through(serve, answer, _get)
     assert status == 503
     assert b"perhaps has done it" in body
+
+
+def test_a_server_that_ends_the_connection_at_once_is_told(serve: Serve) -> None:
+    # It may be lost before or after the head is written, so many tries meet both.
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
+
+        def reset() -> None:
+            for _ in range(500):
+                connection, _ = listener.accept()
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                connection.close()
+
+        threading.Thread(target=reset, daemon=True).start()  # not waited for: a connection may not have come
+        address = serve(before(f"http://127.0.0.1:{listener.getsockname()[1]}"))
+        answers = [request(address, "POST", "/", b"a body") for _ in range(500)]
+    assert {status for status, _, _ in answers} == {503}
 
 
 def test_a_server_that_does_not_take_the_whole_request_has_not_done_it(serve: Serve) -> None:

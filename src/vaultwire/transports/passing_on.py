@@ -79,7 +79,7 @@ async def pass_on(
         return
     answer, body = _Answer(scope["method"], send), _Body(scope, receive)
     try:
-        writer.write(_head(scope))
+        _write(writer, _head(scope))
         sending = asyncio.ensure_future(body.send_to(writer))
         reading = asyncio.ensure_future(answer.read_from(reader))
         try:
@@ -120,6 +120,13 @@ async def _wait_for_one(tasks: Sequence[asyncio.Future[None]], is_current: Calla
         done, _ = await waits(timeout=_LAST_SECONDS)
     if not done:
         raise ConnectionAbortedError
+
+
+def _write(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """Write to the other server. Raises ConnectionResetError if the connection is lost: uvloop raises RuntimeError then."""
+    if writer.transport.is_closing():
+        raise ConnectionResetError
+    writer.write(data)
 
 
 def _make_tls() -> SSLContext:
@@ -175,7 +182,7 @@ class _Body:
             has_more = bool(message.get("more_body"))
             if self._is_chunked:
                 piece = (b"%x\r\n%s\r\n" % (len(piece), piece) if piece else b"") + (b"" if has_more else b"0\r\n\r\n")
-            writer.write(piece)
+            _write(writer, piece)
             self._left -= len(piece)
             self.is_whole = not has_more or (self._left <= 0 and not self._is_chunked)
             await writer.drain()
