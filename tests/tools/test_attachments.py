@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -264,7 +263,6 @@ def test_without_the_extras_the_error_says_how_to_install_them(root: Path) -> No
     run = subprocess.run(
         [sys.executable, "-c", script],
         cwd=Path(__file__).parents[1],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},  # for scripts.pages
         capture_output=True,
         text=True,
         check=True,
