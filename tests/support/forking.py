@@ -241,7 +241,7 @@ def _load() -> None:
 
 def _serve(control: socket.socket) -> dict[str, Any] | None:
     """Fork at each request. Return it in each process forked, and None in this one at the end of all requests."""
-    statuses: dict[int, int] = {}  # of each process, the pipe to whoever waits for it
+    statuses: dict[int, int] = {}  # of each process, the pipe that its end is written to
     awake, alarm = os.pipe2(os.O_NONBLOCK)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(alarm)
