@@ -5,6 +5,7 @@ What it accepts is what most assistants accept; where it is laxer than the speci
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -70,6 +71,13 @@ VAULT = "=== Projects/Alpha.md\nThe fox. #project\n\n## Den\n\nHere.\n=== Other.
 Reach = Callable[..., StdioServerParameters | str]
 
 
+def over_stdio(vault: Path, *options: str) -> StdioServerParameters:
+    """Return how the client starts a server. The SDK hands on few variables: the folders of the tests are named here."""
+    folders = {name: os.environ[name] for name in ("VAULTWIRE_CACHE", "VAULTWIRE_STATE")}
+    arguments = ["-m", "vaultwire", "stdio", "--vault", str(vault), *options]
+    return StdioServerParameters(command=sys.executable, args=arguments, env=folders)
+
+
 @pytest.fixture(params=["stdio", "http"])
 def reach(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reach]:
     """Return a function that returns what the client is to connect to: a server with these options."""
@@ -79,8 +87,7 @@ def reach(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reach]:
         def start(*options: str) -> StdioServerParameters | str:
             if request.param == "http":
                 return f"{stack.enter_context(Serving(tmp_path, *options)).url}/mcp"
-            arguments = ["-m", "vaultwire", "stdio", "--vault", str(tmp_path), *options]
-            return StdioServerParameters(command=sys.executable, args=arguments)
+            return over_stdio(tmp_path, *options)
 
         yield start
 
@@ -92,7 +99,7 @@ def server(
     """Return what the client is to connect to where it changes nothing: over HTTP the same server for all tests."""
     vault = write_vault(tmp_path_factory.mktemp("shared") / "vault", VAULT)
     if request.param == "stdio":
-        yield StdioServerParameters(command=sys.executable, args=["-m", "vaultwire", "stdio", "--vault", str(vault)])
+        yield over_stdio(vault)
         return
     with Serving(vault) as serving:
         yield f"{serving.url}/mcp"
