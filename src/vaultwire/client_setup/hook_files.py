@@ -15,7 +15,7 @@ from typing import Any
 
 from vaultwire.client_setup import edits
 from vaultwire.client_setup.clients import Hooks, SetupError
-from vaultwire.client_setup.installing import Content, Plan, digest, last, read
+from vaultwire.client_setup.installing import Content, Plan, digest, last, naming, read
 
 NAME = "hooks of memory"
 """Of the record of an installation: the same file may have our entry, too."""
@@ -59,7 +59,7 @@ def plan_undo(hooks: Hooks, path: str, state: str) -> Plan:
 def _planned(path: str, before: Content, lists: Mapping[str, list[Any]]) -> Plan:
     """Return the plan that puts these items into the lists of events, in place of ours that are there."""
     text = before.text
-    try:
+    with naming(path, "json"):
         for event, ours in lists.items():
             keys = ("hooks", event)
             there = edits.entry_in(edits.read(text, "json"), keys)
@@ -70,8 +70,6 @@ def _planned(path: str, before: Content, lists: Mapping[str, list[Any]]) -> Plan
                 text = edits.with_entry(text, "json", keys, items)
             else:
                 text = edits.without_entry(text, "json", keys, containers=1)
-    except SetupError as error:
-        raise SetupError(f"{path}: {error}. Nothing was changed") from None
     after = before.data if text == before.text else before.with_text(text)
     new = Content(after, "" if after is None else text)
     return Plan(path, NAME, before, after, (_shown(before), _shown(new)))

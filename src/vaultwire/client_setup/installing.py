@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from vaultwire.client_setup import clients, edits
-from vaultwire.client_setup.clients import OUR_MEMBERS, BrokenFileError, Client, NotEditableError, SetupError
+from vaultwire.client_setup.clients import OUR_MEMBERS, BrokenFileError, Client, Format, NotEditableError, SetupError
 from vaultwire.vault.disk.file_operations import copy_attributes, make_private, read_private
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.value_types import NoProgress
@@ -63,10 +63,8 @@ def read(path: str) -> Content:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return Content(None, "")
-    except IsADirectoryError:
-        raise SetupError(f"{path} is a folder, but a file of settings should be there") from None
-    except PermissionError as error:
-        if os.path.isdir(path):  # how Windows says the same
+    except (IsADirectoryError, PermissionError) as error:
+        if os.path.isdir(path):  # Windows denies permission then
             raise SetupError(f"{path} is a folder, but a file of settings should be there") from None
         raise SetupError(f"{path} cannot be read: {error.strerror}") from None
     try:
@@ -360,20 +358,12 @@ def plan(client: Client, path: str, name: str, entry: Mapping[str, Any], *, secr
     What the person had added to an entry of that name stays.
     """
     before = read(path)
-    try:
+    with naming(path, client.form, ". To put it in by hand, see vaultwire client-config"):
         data = edits.read(before.text, client.form)
         keys = keys_of(client, name, data)
         old = edits.entry_in(data, keys)
         new = clients.renewed(entry, old)
         text = before.text if old == new else edits.with_entry(before.text, client.form, keys, new)
-    except BrokenFileError as error:
-        raise SetupError(f"{path} is not valid {_LANGUAGE[client.form]}: {error}. Nothing was changed") from None
-    except NotEditableError as error:
-        raise SetupError(
-            f"{path}: {error}. Nothing was changed. To put it in by hand, see vaultwire client-config"
-        ) from None
-    except SetupError as error:
-        raise SetupError(f"{path}: {error}. Nothing was changed") from None
     after = before.data if before.data is not None and text == before.text else before.with_text(text)
     shown = _in_lines(client, name, old), _in_lines(client, name, new)
     return Plan(path, name, before, after, shown, private=bool(secret))
@@ -396,7 +386,7 @@ def plan_undo(client: Client, path: str, name: str, state: str) -> Plan:
             _in_lines(client, name, _entry_of(client, name, old)),
         )
         return Plan(path, name, now, old.data, lines, undone=record)
-    try:
+    with naming(path, client.form):
         data = edits.read(now.text, client.form)
         keys = keys_of(client, name, data)
         entry = edits.entry_in(data, keys)
@@ -409,9 +399,6 @@ def plan_undo(client: Client, path: str, name: str, state: str) -> Plan:
         else:
             new = sum(edits.entry_in(earlier, keys[:depth]) is None for depth in range(1, len(keys)))
             text = edits.without_entry(now.text, client.form, keys, containers=new if record is not None else 0)
-    except SetupError as error:
-        words = f"not valid {_LANGUAGE[client.form]}: {error}" if isinstance(error, BrokenFileError) else str(error)
-        raise SetupError(f"{path}: {words}. Nothing was changed") from None
     lines = _in_lines(client, name, entry), _in_lines(client, name, before if isinstance(before, dict) else None)
     return Plan(path, name, now, now.with_text(text), lines, undone=record)
 
@@ -463,7 +450,15 @@ def keys_of(client: Client, name: str, data: Mapping[str, Any]) -> tuple[str, ..
     return (*client.keys, name)
 
 
-_LANGUAGE = {"json": "JSON", "jsonc": "JSON", "toml": "TOML"}
+@contextlib.contextmanager
+def naming(path: str, form: Format, by_hand: str = "") -> Iterator[None]:
+    """Say of errors which file they are about, and that nothing was changed; ``by_hand``: what a person can do instead."""
+    try:
+        yield
+    except SetupError as error:
+        what = f" is not valid {form.removesuffix('c').upper()}" if isinstance(error, BrokenFileError) else ""
+        hint = by_hand if isinstance(error, NotEditableError) else ""
+        raise SetupError(f"{path}{what}: {error}. Nothing was changed{hint}") from None
 
 
 def _content(data: bytes | None) -> Content:

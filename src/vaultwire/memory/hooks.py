@@ -79,14 +79,9 @@ def parse_event(text: str) -> Event | None:
         value = data.get(name)
         return value if isinstance(value, str) and "\0" not in value else ""
 
-    return Event(
-        text_of("hook_event_name"),
-        text_of("session_id"),
-        text_of("cwd"),
-        text_of("transcript_path"),
-        text_of("source"),
-        data.get("stop_hook_active") is True,
-    )
+    names = ("hook_event_name", "session_id", "cwd", "transcript_path", "source")
+    name, session, folder, transcript, source = map(text_of, names)
+    return Event(name, session, folder, transcript, source, data.get("stop_hook_active") is True)
 
 
 def answer(event: Event, action: str, subjects: Sequence[Subject], vault: str, state: str, today: date) -> str:

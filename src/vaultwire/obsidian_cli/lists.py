@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
@@ -248,9 +248,9 @@ def property_set(asked: Asked) -> str:
     path = asked.note("File is not a markdown file.")
     if kind not in _KINDS:
         raise OfficialError(f"Invalid type: {kind}. Use {', '.join(_KINDS)}")
-    if kind == "number" and not _is_number(value):
+    if kind == "number" and not _is_read_by(float, value):
         raise OfficialError(f"Invalid number: {value}")
-    if kind in _TIMES and not (re.fullmatch(_TIMES[kind][0], value) and _is_time(value)):
+    if kind in _TIMES and not (re.fullmatch(_TIMES[kind][0], value) and _is_read_by(datetime.fromisoformat, value)):
         raise OfficialError(_TIMES[kind][1])
     given = value if kind != "checkbox" else "true" if value.lower() in ("true", "1", "yes") else "false"
     to_set = [to_property(name, given, cast("Kind", kind))]
@@ -258,17 +258,9 @@ def property_set(asked: Asked) -> str:
     return f"Set {name}: {value}"
 
 
-def _is_number(text: str) -> bool:
+def _is_read_by(read: Callable[[str], object], text: str) -> bool:
     try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_time(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
+        read(text)
     except ValueError:
         return False
     return True
