@@ -1,7 +1,8 @@
 """One server's part among several: takes leases of vaults, renews them, and gives them back.
 
-Each vault has an owner of its own. Once a second a server looks who is there, which vaults are free, and who owns the others.
-Nothing waits for a message of the database.
+Each vault has an owner of its own. Once a second a server looks who is there, which vaults are free, and who owns the others;
+sooner when a lease is about to end or a vault has no owner, because then somebody waits for an answer. Nothing waits for a
+message of the database.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from vaultwire.vault.changes.record_store import RecordsAwayError, busy
 # How often a lease is renewed within its time: two renewals may fail. How often a server looks, in seconds.
 _RENEWALS = 3
 _LOOK_SECONDS = 1.0
+# How often while a vault changes hands.
+_SOON_SECONDS = 0.1
 # A vault that nobody takes for so long is taken by a server that has its share already: the others may be unable to.
 _FREE_SECONDS = 2.0
 
@@ -66,6 +69,7 @@ class Replica:
         self._leaving: dict[str, threading.Thread] = {}  # what gives a vault back
         self._owners: dict[str, str] = {}  # the addresses of the owners of the other vaults
         self._free_since: dict[str, float] = {}
+        self._first_end = float("inf")  # seconds until the first lease of another server ends, unless it is renewed
         self._renewed_at = float("-inf")
         self.others: tuple[str, ...] = ()
         """The addresses of the other servers that are there."""
@@ -113,7 +117,7 @@ class Replica:
                 self._note(error.strerror or str(error))
             except Exception as error:  # noqa: BLE001 - it must go on with its other vaults
                 self._note(str(error))
-            pause = min(_LOOK_SECONDS, self._leases.seconds / _RENEWALS)
+            pause = self._pause()
         try:
             self._members.leave()  # first: the others may take more at once
         except RecordsAwayError:
@@ -122,6 +126,14 @@ class Replica:
             self._release(name, rests=False)
         for thread in [*self._leaving.values()]:
             thread.join()
+
+    def _pause(self) -> float:
+        """Return for how many seconds nothing is to be looked at."""
+        usual = min(_LOOK_SECONDS, self._leases.seconds / _RENEWALS)
+        if self.problem:
+            return usual
+        is_changing = self._leaving or any(now() - since < _FREE_SECONDS for since in self._free_since.values())
+        return min(usual, _SOON_SECONDS if is_changing else max(self._first_end, _SOON_SECONDS))
 
     def _note(self, problem: str) -> None:
         if problem != self.problem:
@@ -134,7 +146,7 @@ class Replica:
         if not leases or (now() - self._renewed_at < self._leases.seconds / _RENEWALS and not self.problem):
             return
         at = now()
-        asked, lost = self._leases.renew(leases)
+        lost = self._leases.renew(leases)
         self._renewed_at = at
         for lease in lost:
             if lease.name not in self._leaving:
@@ -142,15 +154,17 @@ class Replica:
                 self._tell(f"another server has taken {lease.name}: this one was silent for too long")
                 self._members.come_back()
                 self._release(lease.name, rests=False)
-        for lease in asked:
-            self._release(lease.name, rests=True)
 
     def _look(self) -> None:
-        """Note who is there and who owns what, take vaults that are free, and give back what a newcomer has a share of."""
+        """Note who is there and who owns what, take vaults that are free, give back what a person or a newcomer asks for."""
         meeting = self._members.meet(len(self._held))
-        owned = {owner.vault: owner.address for owner in owners(self._database) if owner.replica}
+        leases = [owner for owner in owners(self._database) if owner.replica and owner.vault in self._vaults]
+        owned = {owner.vault: owner.address for owner in leases}
         self.others = meeting.others
-        was, self._owners = self._owners, {name: owned[name] for name in self._vaults if name in owned}
+        self._first_end = min(
+            (owner.seconds_left for owner in leases if owner.replica != self._leases.replica), default=float("inf")
+        )
+        was, self._owners = self._owners, owned
         taken, problems = [], []
         for name in sorted(self._vaults):
             if name in owned:
@@ -165,6 +179,9 @@ class Replica:
         for address in sorted(set(self._owners.values()) - {*was.values(), self._leases.address}):
             vaults = ", ".join(name for name, owner in sorted(self._owners.items()) if owner == address)
             self._tell(f"{address} owns {vaults}; requests for that are passed on to there")
+        for owner in leases:
+            if owner.is_asked_back and owner.replica == self._leases.replica:
+                self._release(owner.vault, rests=True)
         staying = [name for name in sorted(self._held) if name not in self._leaving]
         for name in staying[max(meeting.share, len(staying) - meeting.wanted) :]:
             self._release(name, rests=True)
