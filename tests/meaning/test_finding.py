@@ -639,6 +639,12 @@ def test_a_command_finds_by_meaning(tmp_path: Path, model: str, monkeypatch: pyt
     done = run_command("search", "bread", "--meaning", "-n", "1", "--json", "--vault", str(root))
     assert done.returncode == 0, done.stderr
     assert [note["path"] for note in json.loads(done.stdout)["notes"]] == ["Cooking.md"]
+    whole = run_command("search", "bread", "--meaning", "--vault", str(root))
+    assert (whole.stdout.split(":")[0], whole.stderr) == ("Cooking.md", "")
+    monkeypatch.setenv("VAULTWIRE_CACHE", str(tmp_path / "other"))  # where nothing is embedded, and no server runs
+    by_words = run_command("search", "oven", "--vault", str(root))
+    assert by_words.stdout == "Cooking.md:1:Flour, dough and the oven.\n"
+    assert by_words.stderr == "(By meaning, 0 of 4 notes can be found so far.)\n"
     monkeypatch.delenv("VAULTWIRE_MEANING")
     refused = run_command("search", "bread", "--meaning", "--vault", str(root))
     assert refused.returncode != 0

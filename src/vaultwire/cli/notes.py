@@ -141,6 +141,7 @@ def mv(options: argparse.Namespace, calls: Calls) -> int:
 
 _USUAL_NOTES = 10
 _EXPLAINING = ("(", "Hint: ", "Did you mean ")  # how lines begin that say why little was found
+_BY_MEANING = ("(By meaning, ", "(Search by meaning ")  # and those that say that not all notes could be found
 _NAME, _NUMBER, _FAINT = "35", "32", "2"  # the colours that grep gives names and line numbers
 
 
@@ -177,16 +178,17 @@ def search(options: argparse.Namespace, calls: Calls) -> int:
     if options.explain or options.why_not:
         asked["explain"] = options.why_not or "hits"
     text, data = calls.call_pages("search_notes", "notes", options.limit or ALL, **asked)
+    headline, *others = text.split("\n")
     if options.json:
         say_answer(options, text, data)
     elif has_reader() or "explain" in asked:  # lines as of grep have no place for an explanation
-        headline, *others = text.split("\n")
         say(headline.rstrip(":"), *takewhile(lambda line: line.startswith(_EXPLAINING), others))
         for note in [*data["notes"], *data.get("partial_matches", ()), *data.get("attachments", ())]:
             _show_note(note)
         _show_why(data.get("explained"))
     else:
         say(*_as_grep([*data["notes"], *data.get("attachments", ())]))
+        say(*(line for line in others if line.startswith(_BY_MEANING)), to_stderr=True)
     return DONE if data["notes"] or data.get("attachments") else NOT_FOUND
 
 
