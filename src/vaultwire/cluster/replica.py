@@ -20,6 +20,7 @@ from vaultwire.vault.changes.record_store import RecordsAwayError, busy
 # How often a lease is renewed within its time: two renewals may fail. How often a server looks, in seconds.
 _RENEWALS = 3
 _LOOK_SECONDS = 1.0
+_LEAST_PAUSE = 0.1
 # A vault that nobody takes for so long is taken by a server that has its share already: the others may be unable to.
 _FREE_SECONDS = 2.0
 
@@ -104,16 +105,17 @@ class Replica:
     def _run(self) -> None:
         pause = 0.0
         while not self._stopped.wait(pause):
+            pause = min(_LOOK_SECONDS, self._leases.seconds / _RENEWALS)
             try:
                 self._renew()
                 self._refresh()
-                self._look()
+                # A lease that nobody renews is taken at its end, and not up to a second later.
+                pause = max(_LEAST_PAUSE, min(pause, self._look()))
                 self._note("")
             except RecordsAwayError as error:
                 self._note(error.strerror or str(error))
             except Exception as error:  # noqa: BLE001 - it must go on with its other vaults
                 self._note(str(error))
-            pause = min(_LOOK_SECONDS, self._leases.seconds / _RENEWALS)
         try:
             self._members.leave()  # first: the others may take more at once
         except RecordsAwayError:
@@ -145,10 +147,15 @@ class Replica:
         for lease in asked:
             self._release(lease, rests=True)
 
-    def _look(self) -> None:
-        """Note who is there and who owns what, take vaults that are free, and give back what a newcomer has a share of."""
+    def _look(self) -> float:
+        """Note who is there and who owns what, take vaults that are free, and give back what a newcomer has a share of.
+
+        Return the seconds until the first lease of another server ends if it is not renewed.
+        """
         meeting = self._members.meet(len(self._held))
-        owned = {owner.vault: owner.address for owner in owners(self._database) if owner.replica}
+        there = [owner for owner in owners(self._database) if owner.replica]
+        owned = {owner.vault: owner.address for owner in there}
+        ends = [owner.seconds_left for owner in there if owner.vault in self._vaults and owner.vault not in self._held]
         self.others = meeting.others
         was, self._owners = self._owners, {name: owned[name] for name in self._vaults if name in owned}
         taken, problems = [], []
@@ -171,6 +178,7 @@ class Replica:
             self._release(lease, rests=True)
         if problems:
             raise problems[0]
+        return min(ends, default=_LOOK_SECONDS)
 
     def _has_room(self, name: str, share: int) -> bool:
         free_since = self._free_since.setdefault(name, now())
