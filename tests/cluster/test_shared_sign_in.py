@@ -436,7 +436,7 @@ def test_without_the_database_each_door_answers_or_says_when_to_try_again(
         address = new_tables(postgres)
         add_person(address)
         server = start("--lease-seconds", "300", address=address)
-        wait_for(lambda: owned(server) == 2)
+        wait_for(lambda: server.request("GET", "/health").json["vaults"] == 2)
         client = Connecting(server)
         client.register()
         tokens = client.connect()
