@@ -1,8 +1,10 @@
 """Make random faults in the program and say which of them the tests catch.
 
 Each fault is one small change of one line (a comparison reversed, a number one larger, a statement left out ...), made in a
-copy of the project. First run the tests that import the module, then the other tests of its room, until one test fails. A fault
-that no test catches is a survivor: a test is missing, or the line is not needed, or nobody could observe a difference.
+copy of the project. A run without a fault comes first: it notes which tests of a room reach which of the lines, and which tests
+fail anyway; these are left out. With the fault, only the tests that reach the line run, those that import the module first,
+until one fails. A fault that no test catches is a survivor: a test is missing, or the line is not needed, or nobody could
+observe a difference.
 
     python scripts/mutants.py --count 200 --seed 7 --room vault/links
 """
@@ -19,8 +21,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Sequence
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -57,8 +60,12 @@ ROOMS = {
         "tests/cli/test_commands.py",
     ],
 }
-# A fault may make an endless loop: a run that takes longer counts as caught.
-SECONDS_A_FAULT = 900
+# A fault may make an endless loop: a run that takes longer counts as caught. The tests take so many times as long as without.
+LONGEST = 10
+SECONDS_AT_LEAST = 60
+PLUGIN = "reached_tests"
+PYTEST = [sys.executable, "-m", "pytest", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", PLUGIN]
+EVERY_TEST = "*"
 
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -163,20 +170,118 @@ def _places_of(tree: ast.Module) -> list[tuple[int, str, Callable[[], None]]]:
     return places.found
 
 
-def find_catching_test(fault: Fault, project: Path) -> str | None:
-    """Return the test that fails with the fault in a copy of the project; None if every test passes."""
+def mark(text: str, places: Mapping[int, int]) -> tuple[str, set[int]]:
+    """Return a module's text that tells the plugin when a line is reached, and the places it tells nothing of.
+
+    ``places`` gives the line of each place. Nothing is told of lines outside of functions, and of lines in functions whose
+    results are kept: they matter to tests that do not reach them.
+    """
+    tree = ast.parse(text)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    kept = {at for node in functions if "cache" in str([*map(ast.unparse, node.decorator_list)]) for at in _lines(node)}
+    blocks = [
+        block
+        for function in functions
+        for node in ast.walk(function)  # the outer ones first
+        for field in ("body", "orelse", "finalbody")
+        if isinstance(block := getattr(node, field, None), list)
+    ]
+    untold = set()
+    for place, line in places.items():
+        holders = [(block, statement) for block in blocks for statement in block if line in _lines(statement)]
+        if not holders or line in kept:
+            untold.add(place)
+            continue
+        block, statement = holders[-1]
+        block.insert(block.index(statement), ast.parse(f"__import__({PLUGIN!r}).at({place})").body[0])
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n", untold
+
+
+def _lines(node: ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+class Tests:
+    """The tests as they are without a fault: how long each takes, and which of the faults' lines it reaches."""
+
+    def __init__(self, faults: Sequence[Fault], project: Path) -> None:
+        self._project = project
+        self._faults = faults
+        self._files: set[str] = set()
+        self._seconds: dict[str, float] = {}
+        self._failed: set[str] = set()
+        self._reached: dict[int, set[str]] = defaultdict(set)
+
+    def run(self, room: str, jobs: int) -> list[str]:
+        """Run the room's tests that have not run yet, with the lines marked. Return those that fail."""
+        files = [file for file in files_of_tests(room, self._project) if file not in self._files]
+        before = {module: (self._project / module).read_text(encoding="utf-8") for _, module, *_ in self._faults}
+        for module, text in before.items():
+            places = {place: fault.line for place, fault in enumerate(self._faults) if fault.module == module}
+            marked, untold = mark(text, places)
+            (self._project / module).write_text(marked, encoding="utf-8")
+            for place in untold:
+                self._reached[place].add(EVERY_TEST)
+        _run_tests(self._project, files, "--continue-on-collection-errors", "-n", str(jobs if jobs > 1 else 0))
+        for module, text in before.items():
+            (self._project / module).write_text(text, encoding="utf-8")
+        self._files.update(files)
+        for seconds, outcome, test in _rows(self._project / "src" / "outcomes.tsv"):
+            self._seconds[test] = float(seconds)
+            if outcome == "failed":
+                self._failed.add(test)
+        for number, test in _rows(self._project / "src" / "reached.tsv"):
+            self._reached[int(number)].add(test)
+        return sorted(test for test in self._failed if file_of(test) in files)
+
+    def reaching(self, fault: Fault) -> dict[str, float]:
+        """Return the tests of the fault's room that reach its line, and the seconds of each."""
+        files = set(files_of_tests(fault.room, self._project))
+        reached = self._reached[self._faults.index(fault)]
+        return {
+            test: seconds
+            for test, seconds in self._seconds.items()
+            if file_of(test) in files
+            and not self._failed & {test, file_of(test)}
+            and reached & {test, file_of(test), EVERY_TEST}
+        }
+
+
+def file_of(test: str) -> str:
+    """Return the file of a test."""
+    return test.partition("::")[0]
+
+
+def files_of_tests(room: str, project: Path) -> list[str]:
+    """Return the files with the tests of a room, the nearest first."""
+    paths = [
+        path
+        for part in ROOMS[room]
+        if (project / part).exists()
+        for path in sorted((project / part).rglob("test_*.py")) or [project / part]
+    ]
+    return [path.relative_to(project).as_posix() for path in paths]
+
+
+def _rows(path: Path) -> Iterator[list[str]]:
+    if path.exists():
+        for row in path.read_text(encoding="utf-8").splitlines():
+            yield row.split("\t")
+
+
+def find_catching_test(fault: Fault, tests: Mapping[str, float], project: Path) -> str | None:
+    """Return the test that fails with the fault in a copy of the project; None if all of ``tests`` pass."""
     module = project / fault.module
     before = module.read_text(encoding="utf-8")
     module.write_text(fault.text, encoding="utf-8")
     try:
-        nearest, others = order_tests(fault, project)
-        return (nearest and _first_failure(project, nearest)) or _first_failure(project, others)
+        return next(filter(None, (_first_failure(project, part) for part in order(fault, tests, project))), None)
     finally:
         module.write_text(before, encoding="utf-8")
 
 
-def order_tests(fault: Fault, project: Path) -> tuple[list[str], list[str]]:
-    """Return the test files of the fault's room: those that import its module, and the others."""
+def order(fault: Fault, tests: Mapping[str, float], project: Path) -> Iterator[dict[str, float]]:
+    """Yield the tests in files that import the fault's module, the others nearest to its room, and the rest; no empty part."""
     name = ".".join(fault.module.relative_to("src").with_suffix("").parts)
     package, _, stem = name.rpartition(".")
     imports = re.compile(
@@ -184,51 +289,73 @@ def order_tests(fault: Fault, project: Path) -> tuple[list[str], list[str]]:
         rf"|from {re.escape(package)} import .*\b{re.escape(stem)}\b)",
         re.MULTILINE,
     )
-    nearest: list[str] = []
-    others: list[str] = []
-    for part in ROOMS[fault.room]:
-        for path in sorted((project / part).rglob("test_*.py")) or [project / part]:
-            is_near = imports.search(path.read_text(encoding="utf-8"))
-            (nearest if is_near else others).append(str(path.relative_to(project)))
-    return nearest, others
-
-
-def _first_failure(project: Path, tests: Sequence[str]) -> str | None:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", *tests]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(project / "src"),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "HYPOTHESIS_PROFILE": "mutants",
-        "VAULTWIRE_SEED": "1",
+    importing = {
+        file for file in {*map(file_of, tests)} if imports.search((project / file).read_text(encoding="utf-8"))
     }
+    parts: list[dict[str, float]] = [{}, {}, {}]
+    for test, seconds in tests.items():
+        is_near = test.startswith(ROOMS[fault.room][0])
+        parts[0 if file_of(test) in importing else 1 if is_near else 2][test] = seconds
+    return filter(None, parts)
+
+
+def _first_failure(project: Path, tests: Mapping[str, float]) -> str | None:
+    limit = max(SECONDS_AT_LEAST, LONGEST * max(tests.values()))
+    chosen = project / "src" / "chosen.txt"
+    chosen.write_text("\n".join(tests), encoding="utf-8")
+    seconds_of_file: dict[str, float] = defaultdict(float)
+    for test, seconds in tests.items():
+        seconds_of_file[file_of(test)] += seconds
+    files = sorted(seconds_of_file, key=seconds_of_file.__getitem__)
+    longest = SECONDS_AT_LEAST + LONGEST * sum(tests.values())
     try:
-        finished = subprocess.run(
-            command,
-            cwd=project,
-            env=environment,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=False,
-            timeout=SECONDS_A_FAULT,
-        )
+        finished = _run_tests(project, files, "-x", f"--timeout={limit}", longest=longest)
     except subprocess.TimeoutExpired:
-        return f"no end within {SECONDS_A_FAULT} s"
+        return f"no end within {longest:.0f} s"
+    finally:
+        chosen.unlink()
     if not finished.returncode:
         return None
     failure = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", finished.stdout, re.MULTILINE)
     return failure[1] if failure else f"pytest ended with {finished.returncode}"
 
 
+def _run_tests(
+    project: Path, files: Sequence[str], *options: str, longest: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(project / "src"),
+        "HYPOTHESIS_PROFILE": "mutants",
+        "VAULTWIRE_SEED": "1",
+    }
+    # A module has other seconds in its date with and without a fault, as each run takes some: what is compiled may be kept.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return subprocess.run(
+        [*PYTEST, *options, *files],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=longest,
+    )
+
+
 def _copies(folder: str, count: int) -> SimpleQueue[Path]:
     copies: SimpleQueue[Path] = SimpleQueue()
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=True,
+    )  # fmt: skip
     for number in range(count):
-        copy = Path(folder) / str(number)
-        for part in ("src", "tests", "docs", "scripts"):
-            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
-        for part in ("pyproject.toml", "README.md", "Makefile", "CHANGELOG.md"):
-            shutil.copy(ROOT / part, copy)
+        copy = Path(folder) / str(number) / ROOT.name
+        for name in filter(None, listing.stdout.split("\0")):
+            if (ROOT / name).is_file():
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, copy / name)
+        shutil.copy(ROOT / "scripts" / f"{PLUGIN}.py", copy / "src")
         copies.put(copy)
     return copies
 
@@ -242,26 +369,38 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="test runs at once (default: one a core)")
     options = parser.parse_args()
     print(f"seed {options.seed}")
-    faults = choose(options.room or list(ROOMS), options.count, random.Random(options.seed))
+    rooms = options.room or list(ROOMS)
+    faults = choose(rooms, options.count, random.Random(options.seed))
     made: Counter[str] = Counter()
     caught: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="vaultwire-mutants-") as folder, ThreadPoolExecutor(options.jobs) as pool:
         copies = _copies(folder, options.jobs)
+        project = copies.get()
+        tests = Tests(faults, project)
+        copies.put(project)
 
-        def attempt(fault: Fault) -> str | None:
+        def attempt(fault: Fault) -> tuple[bool, str]:
+            started = time.monotonic()
+            reaching = tests.reaching(fault)
             project = copies.get()
             try:
-                return find_catching_test(fault, project)
+                test = find_catching_test(fault, reaching, project)
             finally:
                 copies.put(project)
+            seconds = f"{time.monotonic() - started:.0f} s"
+            place = f"{fault.module}:{fault.line}: {fault.what}"
+            if test is None:
+                return False, f"survivor: {place} ({len(reaching)} tests reach it, {seconds})"
+            return True, f"caught: {place} ({test}, {seconds})"
 
-        for fault, test in zip(faults, pool.map(attempt, faults), strict=True):
-            made[fault.room] += 1
-            caught[fault.room] += test is not None
-            verdict = "survivor" if test is None else "caught"
-            print(f"{verdict}: {fault.module}:{fault.line}: {fault.what}", f"({test})" if test else "", flush=True)
-    for room in made:
-        print(f"{room}: {caught[room]} of {made[room]} caught")
+        for room in rooms:
+            for test in tests.run(room, options.jobs):
+                print(f"fails without a fault, left out: {test}", flush=True)
+            for is_caught, verdict in pool.map(attempt, [fault for fault in faults if fault.room == room]):
+                made[room] += 1
+                caught[room] += is_caught
+                print(verdict, flush=True)
+            print(f"{room}: {caught[room]} of {made[room]} caught", flush=True)
     print(f"all: {caught.total()} of {made.total()} caught")
     return int(caught.total() * 20 < made.total() * 19)
 

@@ -248,6 +248,20 @@ def test_values_are_nested_so_deeply_and_no_deeper(opening: str, closing: str) -
                 jsonrpc.parse_json(frame)
 
 
+@pytest.mark.parametrize(
+    ("value", "values"), [("[]", 1), ("{}", 1), ("1", 1), ('"["', 1), ('{"a":[]}', 2), ("[[]]", 2)]
+)
+def test_values_behind_many_others_are_nested_so_deeply_and_no_deeper(value: str, values: int) -> None:
+    start = f"[{value}," * 10 + f"{value}," * (jsonrpc.MAX_VALUES * 3 // 4 // values)
+    for levels, fits in ((jsonrpc.MAX_DEPTH - 10, True), (jsonrpc.MAX_DEPTH - 9, False)):
+        frame = (start + "[" * levels + "]" * levels + "]" * 10).encode()
+        if fits:
+            jsonrpc.parse_json(frame)
+        else:
+            with pytest.raises(MessageError, match="nested too deeply"):
+                jsonrpc.parse_json(frame)
+
+
 AMOUNTS = st.recursive(
     st.integers(-3, 3) | st.text(st.sampled_from('\\",[]{}: a'), max_size=6),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from('\\",[{'), inner, max_size=3),

@@ -79,7 +79,7 @@ def _stop_at(points: str, step: int) -> None:
     steps = iter(range(step, -1_000_000, -1))
     if points == "checks":
         Lease.check = _stopping(Lease.check, steps)  # type: ignore[method-assign]
-        for name in ("execute", "executemany"):
+        for name in ("execute", "executemany", "send"):
             setattr(records.Statements, name, _stopping(getattr(records.Statements, name), steps))
     else:  # right before the system's call, after every check
         real = file_operations.system_rename()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-_PAUSE_SECONDS = 0.02
+_PAUSE_SECONDS = 0.05
 
 
 def wait_for(is_so: Callable[[], object]) -> None:

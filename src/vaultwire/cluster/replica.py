@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultwire.cluster.database import Database, DatabaseError
@@ -53,17 +53,17 @@ class Replica:
         on_gain: Callable[[str], None],
         on_loss: Callable[[str], None],
         tell: Callable[[str], None],
-        refresh: Callable[[], None] = lambda: None,
+        refreshes: Sequence[Callable[[], None]] = (),
     ) -> None:
         """``vaults`` are the paths of the vaults, by the names that all servers have for them. ``tell`` writes to the log.
 
-        ``refresh`` reads again what else is in the database; it is called with each look.
+        Each of ``refreshes`` reads again what else is in the database; they are called with each look.
         """
         self._database = database
         self._leases = leases
         self._members = Members(database, leases.replica, leases.address, leases.seconds, vaults)
         self._vaults = vaults
-        self._on_gain, self._on_loss, self._tell, self._refresh = on_gain, on_loss, tell, refresh
+        self._on_gain, self._on_loss, self._tell, self._refreshes = on_gain, on_loss, tell, refreshes
         self._held: dict[str, Lease] = {}
         self._leaving: dict[str, threading.Thread] = {}  # what gives a vault back
         self._owners: dict[str, str] = {}  # the addresses of the owners of the other vaults
@@ -109,7 +109,8 @@ class Replica:
             pause = min(_LOOK_SECONDS, self._leases.seconds / _RENEWALS)
             try:
                 self._renew()
-                self._refresh()
+                for refresh in self._refreshes:
+                    refresh()
                 # A lease that nobody renews is taken at its end, and not up to a second later.
                 pause = max(_LEAST_PAUSE, min(pause, self._look()))
                 self._note("")
