@@ -21,6 +21,7 @@ from support.command_line import run_command
 from support.forking import loaded
 from support.serving import PATIENCE, Reply, Serving, stage
 from support.vaults import write_vault
+from support.waiting import wait_for
 
 STOP_SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
@@ -106,8 +107,7 @@ def test_a_stop_signal_lets_the_call_in_flight_be_answered(vault: Path, fifo: Pa
     with stage(vault) as server:
         call = Calling(server, fifo)
         server.process.send_signal(number)
-        while not _is_refused(server.port):  # no more connections are taken, but that one stays
-            pass
+        wait_for(lambda: _is_refused(server.port))  # no more connections are taken, but that one stays
         assert call.finish("done").json == {"success": True, "content": [{"type": "text", "text": "done"}]}
         assert server.process.wait(PATIENCE) == 0
 
@@ -136,8 +136,7 @@ def test_a_second_signal_does_not_wait(vault: Path, fifo: Path) -> None:
         connection.sendall(head.encode() + body.encode())
         pipe = _open_for_reader(fifo)
         server.process.send_signal(signal.SIGINT)
-        while not _is_refused(server.port):
-            pass
+        wait_for(lambda: _is_refused(server.port))
         server.process.send_signal(signal.SIGINT)
         server.process.wait(20)  # the call would take 30 s, the server's patience 65
         os.close(pipe)

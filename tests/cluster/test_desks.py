@@ -10,7 +10,8 @@ import pytest
 from support.at_the_desk import Desk
 from support.chromium import in_browser, open_tab
 from support.serving import Serving
-from support.teams import VAULTS, Start, count, two_owners, two_vaults, wait_for
+from support.teams import VAULTS, Start, count, two_owners, two_vaults
+from support.waiting import wait_for
 from vaultwire.app.desk import new_link
 from vaultwire.cluster.database import Database
 from vaultwire.config import make_config

@@ -8,8 +8,9 @@ import pytest
 
 from support.command_line import run_command
 from support.serving import Serving
-from support.teams import role, text_of, wait_for
+from support.teams import role, text_of
 from support.vaults import write_vault
+from support.waiting import wait_for
 from vaultwire.cluster.database import Database
 from vaultwire.cluster.leases import Leases
 

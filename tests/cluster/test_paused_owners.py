@@ -14,10 +14,11 @@ from vaultwire.cluster.database import Database
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGSTOP, and no fork")
 # Several changes in one run: their leases end together, and so are waited for once.
 CHANGES = (
-    ("rename:checks", "swap:checks"),
+    ("rename:checks",),
+    ("swap:checks", "merge:checks"),
     # The last one is paused after its last check: an edit's new bytes are in a temporary file then, which the next owner
     # removes. A move has none: docs/teams.md, "Bounds".
-    ("merge:checks", "edit:checks", "edit:renames"),
+    ("edit:checks", "edit:renames"),
 )
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from support.postgres import running_postgres
 from support.serving import Reply, Serving
-from support.teams import VAULTS, Client, Start, count, issue, stateless, two_owners, two_vaults, wait_for
+from support.teams import VAULTS, Client, Start, count, issue, stateless, two_owners, two_vaults
+from support.waiting import wait_for
 from vaultwire.cluster.database import Database
 
 # Far more than are made in the two seconds until a server knows what the other has counted, with a pause between two.

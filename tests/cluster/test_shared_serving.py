@@ -15,8 +15,9 @@ import pytest
 from support.command_line import run_command
 from support.postgres import PostgresServer, running_postgres
 from support.serving import Serving
-from support.teams import OWNER, STAND_BY, Client, Start, issue, role, text_of, wait_for, write
+from support.teams import OWNER, STAND_BY, Client, Start, issue, role, text_of, write
 from support.vaults import write_vault
+from support.waiting import wait_for
 from vaultwire.cluster.database import Database
 
 

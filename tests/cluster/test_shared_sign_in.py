@@ -21,8 +21,9 @@ from support.desk import Desk
 from support.postgres import PostgresServer, running_postgres
 from support.serving import Reply, Serving
 from support.sign_in import HELLO, PASSWORD, TAKES_BOTH, URL, Connecting, answer_of
-from support.teams import Start, count, spread, text_of, wait_for
+from support.teams import Start, count, spread, text_of
 from support.vaults import write_vault
+from support.waiting import wait_for
 from vaultwire.cluster.database import Database
 
 NOTES = """=== Note.md

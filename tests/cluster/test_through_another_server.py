@@ -24,8 +24,8 @@ from support.teams import (
     two_owners,
     two_vaults,
     uri,
-    wait_for,
 )
+from support.waiting import wait_for
 from vaultwire.cluster.database import Database
 from vaultwire.protocol.revisions import TASKS
 

@@ -29,8 +29,8 @@ from support.teams import (
     two_owners,
     two_vaults,
     uri,
-    wait_for,
 )
+from support.waiting import wait_for
 from vaultwire.cluster.database import Database
 from vaultwire.cluster.leases import Leases, owners
 from vaultwire.cluster.members import Members

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "vaultwire"
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
@@ -130,15 +131,11 @@ MAX_FUNCTION_LINES = 60
 PROTOCOL_DATES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 
 
-@cache
-def tree_of(module: str) -> ast.Module:
-    return ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
-
-
 def calls(tree: ast.Module) -> Iterator[str]:
-    """Yield the dotted name of every function that a module calls."""
+    """Yield the dotted name of every function that a module calls, of those that end as one in ONLY does."""
+    ends = {name.rpartition(".")[2] for name in ONLY}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in ends:
             yield ast.unparse(node.func)
 
 
@@ -176,12 +173,37 @@ def compared_dates(tree: ast.Module) -> list[str]:
     return [comparison for comparison in comparisons if any(date in comparison for date in PROTOCOL_DATES)]
 
 
+class Facts(NamedTuple):
+    """What the rules ask of a module."""
+
+    has_docstring: bool
+    broken: list[str]
+    bad_names: list[str]
+    long_functions: list[str]
+    compared_dates: list[str]
+
+
+@cache
+def facts() -> dict[str, Facts]:
+    """Return the facts of each module. The trees are not kept: they are a million objects, in the way of all later tests."""
+    by_module = {}
+    for module in MODULES:
+        tree = ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
+        by_module[module] = Facts(
+            bool(ast.get_docstring(tree)),
+            broken_rules(module, calls(tree)),
+            bad_names(module, tree),
+            long_functions(tree),
+            compared_dates(tree),
+        )
+    return by_module
+
+
 # Each rule is one test, which lists every module that breaks it.
 
 
 def test_only_who_may_prints_exits_opens_files_and_starts_threads() -> None:
-    broken = {module: broken_rules(module, calls(tree_of(module))) for module in MODULES}
-    assert {module: names for module, names in broken.items() if names} == {}
+    assert {module: each.broken for module, each in facts().items() if each.broken} == {}
 
 
 def test_the_rule_sees_a_sinner() -> None:
@@ -189,7 +211,7 @@ def test_the_rule_sees_a_sinner() -> None:
 
 
 def test_a_module_opens_with_what_lives_in_it() -> None:
-    assert [module for module in MODULES if not ast.get_docstring(tree_of(module))] == []
+    assert [module for module, each in facts().items() if not each.has_docstring] == []
 
 
 def test_a_module_is_short() -> None:
@@ -198,8 +220,7 @@ def test_a_module_is_short() -> None:
 
 
 def test_a_module_and_its_classes_are_well_named() -> None:
-    bad = {module: bad_names(module, tree_of(module)) for module in MODULES}
-    assert {module: names for module, names in bad.items() if names} == {}
+    assert {module: each.bad_names for module, each in facts().items() if each.bad_names} == {}
 
 
 def test_a_bad_name_is_seen() -> None:
@@ -210,8 +231,7 @@ def test_a_bad_name_is_seen() -> None:
 
 
 def test_a_function_is_short() -> None:
-    functions = {module: long_functions(tree_of(module)) for module in MODULES}
-    assert {module: names for module, names in functions.items() if names} == {}
+    assert {module: each.long_functions for module, each in facts().items() if each.long_functions} == {}
 
 
 def test_a_long_function_is_seen() -> None:
@@ -222,8 +242,7 @@ def test_a_long_function_is_seen() -> None:
 
 
 def test_only_revisions_compares_protocol_dates() -> None:
-    modules = [module for module in MODULES if module != "protocol/revisions.py"]
-    compared = {module: compared_dates(tree_of(module)) for module in modules}
+    compared = {module: each.compared_dates for module, each in facts().items() if module != "protocol/revisions.py"}
     assert {module: comparisons for module, comparisons in compared.items() if comparisons} == {}
 
 

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from support.command_line import run_command
 from support.embedding_server import answering, vectors
 from support.static_model import DIMENSIONS, GROUPS, write_model
 from support.vaults import write_vault
+from support.waiting import wait_for
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.config import ConfigError, make_config
 from vaultwire.meaning.embedding import Embedding, _Limits
@@ -343,10 +345,13 @@ def test_a_server_embeds_beside_its_work_and_its_model_takes_no_memory_between(t
     assert isinstance(vault.meaning, Finding)
     embedding = vault.meaning._embedding
 
+    def is_done(count: int) -> bool:
+        assert not embedding.problem
+        return embedding.coverage(NO_PROGRESS).embedded == count and embedding._background._process is None
+
     def run(hear: Callable[[list[str], list[str]], object]) -> None:
         for count in (4, 5):
-            while embedding.coverage(NO_PROGRESS).embedded < count or embedding._background._process is not None:
-                assert not embedding.problem
+            wait_for(partial(is_done, count))
             (tmp_path / "vault" / "New.md").write_text("Dough.")
             hear(["New.md"], [])
 
@@ -502,15 +507,10 @@ def test_the_background_embeds_while_the_vault_is_watched(tmp_path: Path, model:
     thread.start()
     try:
         assert vault.meaning is not None
-        for _ in range(100_000):
-            if vault.meaning.coverage(NO_PROGRESS).embedded == 4:
-                break
-        assert vault.meaning.coverage(NO_PROGRESS).embedded == 4
+        coverage = vault.meaning.coverage
+        wait_for(lambda: coverage(NO_PROGRESS).embedded == 4)
         call(vault, "create_note", path="New.md", content="A concert with a guitar.")
-        for _ in range(100_000):
-            if "New.md" in paths(vault, "music", meaning="only"):
-                break
-        assert "New.md" in paths(vault, "music", meaning="only")
+        wait_for(lambda: "New.md" in paths(vault, "music", meaning="only"))
     finally:
         vault.close()
         thread.join()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from support.asking import AskingStage
 from support.connection import Peer
 from support.toolsets import PATIENCE
 from support.vaults import open_vault
+from support.waiting import wait_for
 from support.wire import CAPABILITIES, STATELESS_REVISION, envelope
 from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Identity
@@ -64,12 +64,14 @@ class Client(Peer):
 
     def poll(self, task: Any) -> Any:
         """Return the task once it does not work any more."""
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
-            current = self.ask("tasks/get", taskId=task["taskId"])
-            if current.get("status") != "working":
-                return current
-        raise AssertionError("the task still works")
+        answers: list[Any] = []
+
+        def is_over() -> bool:
+            answers.append(self.ask("tasks/get", taskId=task["taskId"]))
+            return bool(answers[-1].get("status") != "working")
+
+        wait_for(is_over)
+        return answers[-1]
 
 
 # ---------------------------------------------------------------------- the life of a task
@@ -325,9 +327,8 @@ def test_a_task_is_for_the_key_that_made_the_call(stage: AskingStage, door: Door
             assert "Unknown task" in door.about(stranger, method, task)["error"]["message"]
     assert door.about("phone#1", "tasks/get", task)["result"]["status"] == "working"
     stage.gate("a").released.set()
-    until = time.monotonic() + PATIENCE
-    while (current := door.about("phone#1", "tasks/get", task)["result"])["status"] == "working":
-        assert time.monotonic() < until
+    wait_for(lambda: door.about("phone#1", "tasks/get", task)["result"]["status"] != "working")
+    current = door.about("phone#1", "tasks/get", task)["result"]
     assert current["result"]["structuredContent"] == {"text": "waited"}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from support.calls import load_tools
 from support.refusals import refusal
 from support.toolsets import PATIENCE, toolset_of
 from support.vaults import open_vault, write_vault
+from support.waiting import wait_for
 from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
@@ -157,9 +157,7 @@ def tending(vaults: Vaults) -> Iterator[threading.Thread]:
 
 def is_tended(vault: Vault) -> bool:
     """Wait until the vault is watched."""
-    until = time.monotonic() + PATIENCE
-    while not (stats := vault.overview.stats(1)).is_watched:
-        assert time.monotonic() < until, stats.unwatched  # such as: the computer has no watch left
+    wait_for(lambda: vault.overview.stats(1).is_watched)
     return True
 
 

@@ -46,7 +46,7 @@ def steps_of(work: Callable[[], object]) -> int:
 def costs_of(work: Callable[[], object]) -> Costs:
     """Return the cost of the work. It runs twice, because one count disturbs the other."""
     steps = steps_of(work)
-    gc.collect()
+    gc.collect(1)  # a whole collection takes long among the objects of all other tests
     tracemalloc.start()
     try:
         work()

@@ -15,7 +15,8 @@ from typing import Any
 
 from support.mixed_load import Answer, Load, Outcome, Send, classify
 from support.serving import Serving
-from support.teams import count, spread, wait_for
+from support.teams import count, spread
+from support.waiting import wait_for
 from vaultwire.cluster.database import Database
 
 SERVERS = 3

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from http import HTTPStatus
@@ -16,6 +15,7 @@ from support.command_line import run_command
 from support.postgres import PostgresServer
 from support.serving import Reply, Serving
 from support.vaults import write_vault
+from support.waiting import wait_for
 from vaultwire.cluster.database import Database
 from vaultwire.cluster.leases import ask_back, owners
 
@@ -29,13 +29,6 @@ STATELESS = "2026-07-28"
 def role(server: Serving) -> str:
     answer: dict[str, str] = server.request("GET", "/ready").json
     return answer["role"] if answer["status"] == "ok" else ""
-
-
-def wait_for(is_so: Callable[[], object]) -> None:
-    """Ask until it is so; the test's own time limit ends what never is."""
-    pause = threading.Event()
-    while not is_so():
-        pause.wait(0.05)
 
 
 def issue(name: str, url: str) -> str:

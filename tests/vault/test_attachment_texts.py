@@ -19,6 +19,7 @@ from support.command_line import run_command
 from support.pdfs import pdf
 from support.static_model import DIMENSIONS, write_model
 from support.vaults import write_vault
+from support.waiting import wait_for
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.config import ATTACHMENTS_VARIABLE, make_config
 from vaultwire.vault.attachment_texts.attachment_texts import AttachmentTexts, compared
@@ -263,11 +264,9 @@ def served(vault: Vault) -> Iterator[threading.Event]:
 def test_a_server_reads_in_the_background_and_follows_changes(root: Path) -> None:
     vault = open_vault(make_config(str(root)))
     with served(vault):
-        while search(vault, "peppers") != ["Files/Guide.pdf"]:
-            pass
+        wait_for(lambda: search(vault, "peppers") == ["Files/Guide.pdf"])
         (root / "Files" / "new.txt").write_text("zebra")
-        while search(vault, "zebra") != ["Files/new.txt"]:
-            pass
+        wait_for(lambda: search(vault, "zebra") == ["Files/new.txt"])
 
 
 def test_damaged_files_of_the_index_are_made_again(root: Path, tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ _LARGE = '"x".repeat(199000) + file.name'
 
 @contextmanager
 def _peak_below(most: float) -> Iterator[None]:
-    gc.collect()
     tracemalloc.start()
     try:
         yield

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import strategies as st
 
 from support import statements_of_journals
-from support.killing import dies_at
+from support.killing import calls_to_die_at, dies_at
 from vaultwire.vault.changes.change import Author, Change, Intent, Move, PriorState, Step, Write
 from vaultwire.vault.changes.journal import KEEP, Ending, Journal, Retention
 from vaultwire.vault.changes.record_store import DamagedStoreError, SqliteRecords
@@ -263,8 +263,7 @@ def test_a_damaged_file_is_kept_and_what_can_be_read_of_it_goes_on(damaged: Path
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
 def test_a_damaged_file_that_is_replaced_is_never_gone_whenever_that_is_killed(damaged: Path, tmp_path: Path) -> None:
-    step, killed = 0, True
-    while killed:
+    for step in calls_to_die_at():
         place = copied(damaged, tmp_path / "copy")
         killed = dies_at(step, lambda: opened(place).catch_up())  # noqa: B023 - run at once
         again = opened(place)
@@ -272,7 +271,8 @@ def test_a_damaged_file_that_is_replaced_is_never_gone_whenever_that_is_killed(d
         assert add(again) == 7
         assert list(place.glob("journal.damaged-*.sqlite3"))
         assert not list(place.glob("*.new")) + list(place.glob("*.saved"))
-        step += 1
+        if not killed:
+            break
     assert step > 30, "too few calls were seen: does the child still count the right ones?"
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from support.killing import NoIndex, dies_at, path
+from support.killing import NoIndex, calls_to_die_at, dies_at, path
 from vaultwire.vault.changes.change import Author, Write
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.journal import Retention
@@ -114,14 +114,12 @@ def test_a_report_counts_what_was_recorded_and_takes_nothing_over(old: Place) ->
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
 def test_a_take_over_that_is_killed_starts_again(tmp_path: Path) -> None:
-    step = 0
-    while True:
+    for step in calls_to_die_at():
         place = placed(tmp_path / str(step))
         killed = dies_at(step, lambda: place.open().latest())  # noqa: B023 - run at once
         check(place)
         if not killed:
             break
-        step += 1
     assert step > 50, "too few calls were seen: does the child still count the right ones?"
 
 

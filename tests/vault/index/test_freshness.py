@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import shutil
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from support.stores import answers, answers_of_new, difference, open_stored
 from support.vaults import write_vault
+from support.waiting import wait_for
 from vaultwire.vault.errors import VAULT_NOT_FOUND, VaultError
 from vaultwire.vault.index.freshness import OnChange
 from vaultwire.vault.index.index import Index
@@ -86,9 +86,7 @@ def test_what_another_program_does_is_seen_soon(
     _, index = watched
     assert total(index, "red") == 9
     change(root)
-    until = time.monotonic() + PATIENCE
-    while not is_true(index, root, query, expected):
-        assert time.monotonic() < until
+    wait_for(lambda: is_true(index, root, query, expected))
 
 
 def is_true(index: Index, root: Path, query: str, expected: int) -> bool:
@@ -110,13 +108,10 @@ def test_what_this_program_writes_is_seen_at_once(watched: tuple[Vault, Index]) 
 def test_the_whole_vault_is_reported_as_changed_as_soon_as_the_index_is_up_to_date(root: Path, tmp_path: Path) -> None:
     vault, index, _ = open_stored(root, tmp_path / "cache")
     heard: list[int] = []
-    until = time.monotonic() + PATIENCE
     with watching(vault, lambda _, folders: heard.append(total(index, "red")) if "" in folders else None):
-        while not heard:
-            assert time.monotonic() < until
+        wait_for(lambda: heard)
         (root / "sub/1.md").write_text("pear")
-        while not is_true(index, root, "pear", 1):
-            assert time.monotonic() < until
+        wait_for(lambda: is_true(index, root, "pear", 1))
     assert heard == [9]
 
 
@@ -127,19 +122,21 @@ def test_a_vault_that_is_gone_for_a_while_is_said_to_be_and_then_seen_again(
     assert total(index, "red") == 9
     away = root.with_name("away")
     root.rename(away)
-    until = time.monotonic() + PATIENCE
-    while True:
+
+    def is_gone() -> bool:
         try:
             total(index, "red")
         except VaultError as error:
             assert error.code == VAULT_NOT_FOUND  # noqa: PT017 - until then calls may answer from what was seen last
-            break
-        assert time.monotonic() < until
+            return True
+        return False
+
+    def is_seen() -> bool:
+        with suppress(VaultError):
+            return total(index, "pear") == 1 and total(index, "red") == 8
+        return False
+
+    wait_for(is_gone)
     away.rename(root)
     (root / "sub/1.md").write_text("pear")
-    while True:
-        try:
-            if total(index, "pear") == 1 and total(index, "red") == 8:
-                break
-        except VaultError:
-            assert time.monotonic() < until
+    wait_for(is_seen)

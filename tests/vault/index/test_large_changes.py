@@ -14,6 +14,7 @@ import pytest
 
 from support.stores import answers, answers_of_new, difference
 from support.vaults import vault_over, write_vault
+from support.waiting import wait_for
 from vaultwire.tools.search import search_notes
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import Stopped
@@ -275,9 +276,7 @@ def test_settings_that_exclude_the_same_notes_have_no_file_checked(files: ReadFi
     Path(files.root, ".obsidian").mkdir()
     Path(files.root, ".obsidian", "app.json").write_text("{}")
     Path(files.root, "last.md").write_text("the last one")
-    until = time.monotonic() + PATIENCE
-    while not search(watched, "last").total:
-        assert time.monotonic() < until
+    wait_for(lambda: search(watched, "last").total)
     assert watched._fresh._is_checked
     assert "" not in checks
 

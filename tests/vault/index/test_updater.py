@@ -15,6 +15,7 @@ import pytest
 from support.memory_text import MemoryText
 from support.stores import BACKENDS, MAX_BYTES, Backend, answers, answers_of_new, difference, open_stored
 from support.vaults import write_in_place, write_vault
+from support.waiting import wait_for
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import Watch
 from vaultwire.vault.index import freshness, updater
@@ -237,12 +238,10 @@ def test_what_no_watch_hears_of_is_seen_when_all_files_are_looked_at_again(
     _, index, _ = open_stored(root, tmp_path / "cache")
     watched(index)
     assert total(index, "red") == 9
-    until = time.monotonic() + PATIENCE
     with (root / "sub/1.md").open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
         memory[:3] = b"raw"
         memory.flush()
-        while (total(index, "red"), total(index, "raw")) != (8, 1):
-            assert time.monotonic() < until
+        wait_for(lambda: (total(index, "red"), total(index, "raw")) == (8, 1))
 
 
 @pytest.mark.usefixtures("checked_often")
