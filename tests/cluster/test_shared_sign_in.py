@@ -71,11 +71,11 @@ def start(tmp_path: Path, url: str) -> Iterator[Start]:
 def pair_of(start: Start, url: str, *options: str, public: str = URL) -> Pair:
     """Return two servers, each of which owns a vault. Ana can sign in at them."""
     add_person(url)
-    servers = start(*options, address=url, public=public), start(*options, address=url, public=public)
+    first, second = (start(*options, address=url, public=public) for _ in range(2))
     with closing(Database(url)) as database:
-        spread(database, *servers)
-    wait_for(lambda: all(map(is_ready, servers)))
-    return servers
+        spread(database, first, second)
+    wait_for(lambda: is_ready(first) and is_ready(second))
+    return first, second
 
 
 def is_ready(server: Serving) -> bool:

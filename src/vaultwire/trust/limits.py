@@ -15,9 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol, TypeAlias
 
-    Key: TypeAlias = tuple[tuple[str, str], str]
+    CallKey: TypeAlias = tuple[tuple[str, str], str]
     """A client (``Peer.identity``), and the name of a tool or method, "" for all together."""
-    Calls: TypeAlias = dict[Key, list[float]]
+    Calls: TypeAlias = dict[CallKey, list[float]]
     """Calls, each as the seconds since it was made."""
 
     class CallRows(Protocol):
@@ -163,8 +163,8 @@ class Rates:
         self._most = dict(most)
         self._now = now
         self._lock = threading.Lock()
-        self._windows: dict[Key, _Window] = {}  # the one used last is last
-        self._new: dict[Key, deque[float]] | None = None  # what other servers are to count, too
+        self._windows: dict[CallKey, _Window] = {}  # the one used last is last
+        self._new: dict[CallKey, deque[float]] | None = None  # what other servers are to count, too
         self._reach_all: Collection[str] = ()
 
     def share(self, reach_all: Collection[str]) -> None:
@@ -218,7 +218,7 @@ class Rates:
                 _drop_oldest(self._new)
             _drop_oldest(self._windows)
 
-    def _checked(self, key: Key, most: int, now: float) -> _Window:
+    def _checked(self, key: CallKey, most: int, now: float) -> _Window:
         """Return the window without calls older than a minute. Raises TooOften if it is full. The caller holds the lock.
 
         Servers learn of each other's calls only afterwards. What is more than a minute may have counts for the minutes that
@@ -235,7 +235,7 @@ class Rates:
             raise TooOften(most, of, max(1, math.ceil(free_at - now)))
         return window
 
-    def _current(self, key: Key, now: float) -> _Window:
+    def _current(self, key: CallKey, now: float) -> _Window:
         """Return the window without calls older than a minute, as the one used last. The caller holds the lock."""
         window = self._windows.pop(key, None)
         if window is None:
@@ -246,6 +246,6 @@ class Rates:
         return window
 
 
-def _drop_oldest(entries: dict[Key, Any]) -> None:
+def _drop_oldest(entries: dict[CallKey, Any]) -> None:
     while len(entries) > _MAX_WINDOWS:
         del entries[next(iter(entries))]
