@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,7 +17,7 @@ from support.command_line import run_command
 from support.postgres import PostgresServer, running_postgres
 from support.serving import Reply, Serving
 from support.sign_in import HELLO, PASSWORD, TAKES_BOTH, URL, Connecting, answer_of
-from support.teams import Start, text_of, wait_for
+from support.teams import Start, count, spread, text_of, wait_for
 from support.vaults import write_vault
 from vaultwire.cluster.database import Database
 
@@ -38,15 +38,15 @@ leeks of the roof
 Pair: TypeAlias = tuple[Serving, Serving]
 
 
-@pytest.fixture
-def start(tmp_path: Path, url: str) -> Iterator[Start]:
-    """Starts a server of both vaults with a state folder of its own, as on another machine."""
-    vaults = [write_vault(tmp_path / "Notes", NOTES), write_vault(tmp_path / "Work", WORK)]
+@contextmanager
+def two_vaults(folder: Path, url: str) -> Iterator[Start]:
+    """Yield what starts a server of both vaults with a state folder of its own, as on another machine."""
+    vaults = [write_vault(folder / "Notes", NOTES), write_vault(folder / "Work", WORK)]
     numbers = itertools.count(1)
     with ExitStack() as running:
 
         def begin(*options: str, address: str = url) -> Serving:
-            home = tmp_path / f"machine{next(numbers)}"
+            home = folder / f"machine{next(numbers)}"
             folders = {"VAULTWIRE_STATE": str(home / "state"), "VAULTWIRE_CACHE": str(home / "cache")}
             shared = ("--database", address, "--public-url", URL, "--connector")
             seconds = () if "--lease-seconds" in options else ("--lease-seconds", "3")
@@ -56,15 +56,19 @@ def start(tmp_path: Path, url: str) -> Iterator[Start]:
         yield begin
 
 
-def owned(server: Serving) -> int:
-    count: int = server.request("GET", "/health").json["vaults"]
-    return count
+@pytest.fixture
+def start(tmp_path: Path, url: str) -> Iterator[Start]:
+    with two_vaults(tmp_path, url) as begin:
+        yield begin
 
 
-def pair_of(start: Start) -> Pair:
-    """Return two servers, each of which owns a vault."""
-    servers = start(), start()
-    wait_for(lambda: [*map(owned, servers)] == [1, 1] and all(map(is_ready, servers)))
+def pair_of(start: Start, url: str, *options: str) -> Pair:
+    """Return two servers, each of which owns a vault. Ana can sign in at them."""
+    add_person(url)
+    servers = start(*options, address=url), start(*options, address=url)
+    with closing(Database(url)) as database:
+        spread(database, *servers)
+    wait_for(lambda: all(map(is_ready, servers)))
     return servers
 
 
@@ -77,10 +81,17 @@ def add_person(url: str, name: str = "Ana") -> None:
     assert (done.returncode, done.stdout) == (0, f"{name} can sign in.\n"), done.stderr
 
 
-@pytest.fixture
-def servers(start: Start, url: str, database: Database) -> Pair:
-    add_person(url)
-    return pair_of(start)
+@pytest.fixture(scope="module")
+def shared_url(postgres: PostgresServer) -> str:
+    """The database of ``servers``."""
+    return new_tables(postgres)
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory, shared_url: str) -> Iterator[Pair]:
+    """For all tests that leave the servers as they are, and Ana's grants but for those that they have made."""
+    with two_vaults(tmp_path_factory.mktemp("servers"), shared_url) as begin:
+        yield pair_of(begin, shared_url)
 
 
 def ticket_in(page: Reply) -> str:
@@ -90,7 +101,7 @@ def ticket_in(page: Reply) -> str:
 
 
 def connected(
-    servers: Pair, *folders: str, access: str = "write", is_used: bool = True
+    servers: Pair, *folders: str, name: str = "Ana", access: str = "write", is_used: bool = True
 ) -> tuple[Connecting, dict[str, Any]]:
     """Return a client, and the tokens for which each step went to another server. A person ticked these folders."""
     client = Connecting(servers[0])
@@ -99,7 +110,7 @@ def connected(
     address = client.request()
     assert client.send("GET", address).status == 200
     client.server = servers[0]
-    page = client.sign_in(address)
+    page = client.sign_in(address, name)
     assert set(folders) <= set(re.findall(r'name="folder" value="([^"]+)"', page.body.decode()))
     client.server = servers[1]
     fields = {"step": "allow", "ticket": ticket_in(page), "access": access, "days": "30"}
@@ -130,18 +141,20 @@ def are_let_in(client: Connecting, servers: Pair, token: str) -> list[bool]:
 
 
 def test_sign_in_goes_on_at_another_server_and_the_token_opens_both_until_it_is_revoked(
-    servers: Pair, url: str
+    servers: Pair, shared_url: str
 ) -> None:
-    client, pair = connected(servers)
+    add_person(shared_url, "Ben")
+    client, pair = connected(servers, name="Ben")
     for server, vault in itertools.product(servers, ("Notes", "Work")):
         said = text_of(at(client, server, pair["access_token"], "search_notes", query="leeks", vault=vault))
         assert ("leeks of the root" in said, "leeks of the office" in said) == (vault == "Notes", vault == "Work")
     client.server = servers[1]
     renewed = client.refresh(pair["refresh_token"]).json
     assert are_let_in(client, servers, renewed["access_token"]) == [True, True]
-    listed = run_command("grants", "list", "--database", url).stdout
-    assert "\tAna through claude.ai\t" in listed
-    assert run_command("grants", "revoke", "Ana", VAULTWIRE_DATABASE=url).stdout == "Revoked: Ana through claude.ai\n"
+    listed = run_command("grants", "list", "--database", shared_url).stdout
+    assert "\tBen through claude.ai\t" in listed
+    revoked = run_command("grants", "revoke", "Ben", VAULTWIRE_DATABASE=shared_url)
+    assert revoked.stdout == "Revoked: Ben through claude.ai\n"
     wait_for(lambda: are_let_in(client, servers, renewed["access_token"]) == [False, False])
     assert at(client, servers[0], renewed["access_token"], "list_changes").status == 401
     for server in servers:
@@ -187,15 +200,16 @@ def test_an_answer_of_a_page_counts_once_at_both_servers_together(servers: Pair)
     assert client.exchange(code).json["error"] == "invalid_grant"
 
 
-def test_wrong_passwords_count_at_both_servers_together(servers: Pair) -> None:
+def test_wrong_passwords_count_at_both_servers_together(servers: Pair, shared_url: str) -> None:
+    add_person(shared_url, "Eve")
     client = Connecting(servers[0])
     client.register()
     statuses = []
     for number in range(11):
         client.server = servers[number % 2]
-        statuses.append(client.sign_in(client.request(), password="wrong wrong wrong").status)
+        statuses.append(client.sign_in(client.request(), "Eve", "wrong wrong wrong").status)
     assert statuses == [403] * 10 + [429]
-    assert client.sign_in(client.request()).status == 429
+    assert client.sign_in(client.request(), "Eve").status == 429
 
 
 def test_of_folders_nothing_outside_them_is_seen_through_any_server(servers: Pair) -> None:
@@ -247,13 +261,14 @@ def test_a_session_of_a_client_that_sees_some_folders_goes_on_at_the_other_serve
         assert strange.send("POST", "/mcp", ping, **TAKES_BOTH, mcp_session_id=session, **bearer).status == 404
 
 
-def test_who_sees_some_folders_finds_them_at_the_next_owner(servers: Pair) -> None:
+def test_who_sees_some_folders_finds_them_at_the_next_owner(start: Start, database: Database, url: str) -> None:
+    servers = pair_of(start, url)
     client, pair = connected(servers, "0/Garden", "1/Garden")
     first, second = servers
     for vault in ("Notes", "Work"):
         assert "leeks" in text_of(at(client, first, pair["access_token"], "search_notes", query="leeks", vault=vault))
     second.end(15)
-    wait_for(lambda: owned(first) == 2)
+    wait_for(lambda: count(first) == 2)
 
     def said(vault: str) -> str:
         reply = at(client, first, pair["access_token"], "search_notes", query="leeks", vault=vault)
@@ -265,8 +280,8 @@ def test_who_sees_some_folders_finds_them_at_the_next_owner(servers: Pair) -> No
     assert "Created" in text_of(written)
 
 
-def test_a_connector_address_opens_both_servers_until_it_is_revoked(servers: Pair, url: str) -> None:
-    made = run_command("grants", "connector", "--database", url)
+def test_a_connector_address_opens_both_servers_until_it_is_revoked(servers: Pair, shared_url: str) -> None:
+    made = run_command("grants", "connector", "--database", shared_url)
     path = made.stdout.strip().removeprefix(URL)
     client = Connecting(servers[0])
 
@@ -278,7 +293,7 @@ def test_a_connector_address_opens_both_servers_until_it_is_revoked(servers: Pai
 
     assert statuses(path) == [200, 200]
     assert statuses(f"{path[:-8]}aaaa/mcp") == [404, 404]
-    assert run_command("grants", "revoke", "connector", "--database", url).returncode == 0
+    assert run_command("grants", "revoke", "connector", "--database", shared_url).returncode == 0
     wait_for(lambda: statuses(path) == [404, 404])
 
 
@@ -317,13 +332,7 @@ def test_the_page_of_a_note_is_shown_by_both_servers(servers: Pair) -> None:
 def test_without_the_database_known_tokens_count_and_sign_in_says_when_to_try_again(start: Start) -> None:
     with running_postgres() as postgres:
         address = new_tables(postgres)
-        add_person(address)
-        seconds = ("--lease-seconds", "300")
-        servers = start(*seconds, address=address), start(*seconds, address=address)
-        wait_for(lambda: all(map(is_ready, servers)))
-        if 2 in map(owned, servers):
-            assert run_command("database", "release", "Work", address).returncode == 0
-        wait_for(lambda: [*map(owned, servers)] == [1, 1])
+        servers = pair_of(start, address, "--lease-seconds", "300")
         client, pair = connected(servers)
         token = pair["access_token"]
         assert are_let_in(client, servers, token) == [True, True]
