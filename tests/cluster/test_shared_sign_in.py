@@ -13,7 +13,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from support.authenticator import Authenticator
+from support.balancing import Balancer
+from support.chromium import in_browser, open_tab
 from support.command_line import run_command
+from support.desk import Desk
 from support.postgres import PostgresServer, running_postgres
 from support.serving import Reply, Serving
 from support.sign_in import HELLO, PASSWORD, TAKES_BOTH, URL, Connecting, answer_of
@@ -35,6 +39,7 @@ leeks of the office
 === Garden/Roof.md
 leeks of the roof
 """
+HOST = URL.removeprefix("https://")
 Pair: TypeAlias = tuple[Serving, Serving]
 
 
@@ -45,10 +50,10 @@ def two_vaults(folder: Path, url: str) -> Iterator[Start]:
     numbers = itertools.count(1)
     with ExitStack() as running:
 
-        def begin(*options: str, address: str = url) -> Serving:
+        def begin(*options: str, address: str = url, public: str = URL) -> Serving:
             home = folder / f"machine{next(numbers)}"
             folders = {"VAULTWIRE_STATE": str(home / "state"), "VAULTWIRE_CACHE": str(home / "cache")}
-            shared = ("--database", address, "--public-url", URL, "--connector")
+            shared = ("--database", address, "--public-url", public, "--connector")
             seconds = () if "--lease-seconds" in options else ("--lease-seconds", "3")
             server = Serving(vaults[0], "--vault", str(vaults[1]), *shared, *seconds, *options, **folders)
             return running.enter_context(server)
@@ -62,10 +67,10 @@ def start(tmp_path: Path, url: str) -> Iterator[Start]:
         yield begin
 
 
-def pair_of(start: Start, url: str, *options: str) -> Pair:
+def pair_of(start: Start, url: str, *options: str, public: str = URL) -> Pair:
     """Return two servers, each of which owns a vault. Ana can sign in at them."""
     add_person(url)
-    servers = start(*options, address=url), start(*options, address=url)
+    servers = start(*options, address=url, public=public), start(*options, address=url, public=public)
     with closing(Database(url)) as database:
         spread(database, *servers)
     wait_for(lambda: all(map(is_ready, servers)))
@@ -198,6 +203,71 @@ def test_an_answer_of_a_page_counts_once_at_both_servers_together(servers: Pair)
     assert client.exchange(code).status == 200
     client.server = servers[1]
     assert client.exchange(code).json["error"] == "invalid_grant"
+
+
+def enrolment(url: str) -> str:
+    """Return the secret part of the address at which Ana makes a passkey."""
+    return run_command("people", "passkey", "Ana", "--database", url).stdout.strip().partition("#")[2]
+
+
+def options_in(page: str) -> dict[str, Any]:
+    """Return what a page of sign-in asks a browser's passkeys for."""
+    asked = re.search(r'data-options="([^"]+)"', page)
+    assert asked is not None, page
+    options: dict[str, Any] = json.loads(unescape(asked[1]))
+    return options
+
+
+def test_a_passkey_that_is_begun_at_one_server_is_made_and_used_at_the_other(servers: Pair, shared_url: str) -> None:
+    first, second = servers
+    client = Connecting(first)
+    client.register()
+    address, code = client.request(), enrolment(shared_url)
+    authenticator = Authenticator(URL, HOST)
+    made = authenticator.make(client.submit("/passkey", step="begin", code=code).json)
+    client.server = second
+    assert client.submit("/passkey", step="add", code=code, answer=made).json == {"person": "Ana"}
+    client.server = first
+    assert client.submit("/passkey", step="add", code=code, answer=made).status == 403  # the address counts once
+    for asking, answering in ((first, second), (second, first)):
+        client.server = asking
+        answer = authenticator.sign(options_in(client.send("GET", address).body.decode()))
+        client.server = answering
+        consent = client.submit(address, step="passkey", answer=answer)
+        assert b"Ana, what may claude.ai do?" in consent.body
+        client.server = asking
+        assert client.submit(address, step="passkey", answer=answer).status == 403  # so does an answer
+        assert client.allow(address, consent).status == 303
+    page = client.send("GET", address).body.decode()
+    authenticator.count -= 2
+    client.server = first
+    copied = client.submit(address, step="passkey", answer=authenticator.sign(options_in(page)))
+    assert b"was copied" in copied.body
+    assert run_command("people", "passkey", "Ana", "--remove", "--database", shared_url).returncode == 0
+    for client.server in servers:
+        assert b"data-options" not in client.send("GET", address).body
+
+
+@in_browser
+def test_in_a_browser_each_step_with_a_passkey_reaches_another_server(
+    start: Start, url: str, database: Database
+) -> None:
+    with Balancer() as balancer, open_tab() as tab:
+        balancer.servers = pair_of(start, url, public=balancer.url)
+        client = Connecting(balancer, url=balancer.url)
+        client.register()
+        tab.add_authenticator()
+        tab.go(f"{balancer.url}/passkey#{enrolment(url)}")
+        tab.wait_for("!document.getElementById('passkey').hidden")
+        tab.click("#passkey")
+        tab.wait_for("document.getElementById('said').textContent.includes('Ana can sign in')")
+        address = client.request()
+        tab.go(balancer.url + address)
+        tab.wait_for("!document.getElementById('passkey').hidden")
+        tab.click("#passkey")
+        tab.wait_for_title("Ana, what may claude.ai do?")
+        assert balancer.answered["/passkey"] == [("GET", 0), ("POST", 1), ("POST", 0)]  # the page, begun, made
+        assert balancer.answered["/authorize"] == [("GET", 0), ("POST", 1)]
 
 
 def test_wrong_passwords_count_at_both_servers_together(servers: Pair, shared_url: str) -> None:
@@ -357,6 +427,80 @@ def test_without_the_database_known_tokens_count_and_sign_in_says_when_to_try_ag
         postgres.start()
         wait_for(lambda: client.refresh(pair["refresh_token"]).status == 200)
         assert are_let_in(client, servers, unseen["access_token"]) == [True, True]
+
+
+def test_without_the_database_each_door_answers_or_says_when_to_try_again(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running_postgres() as postgres:
+        address = new_tables(postgres)
+        add_person(address)
+        server = start("--lease-seconds", "300", address=address)
+        wait_for(lambda: server.request("GET", "/health").json["vaults"] == 2)
+        client = Connecting(server)
+        client.register()
+        tokens = client.connect()
+        question = client.request()
+        consent = client.sign_in(question)
+        code = client.code()
+        notes = Connecting(server)
+        assert notes.submit("/n/Notes/Note.md", step="sign-in", name="Ana", password=PASSWORD).status == 303
+        path = run_command("grants", "connector", "--database", address).stdout.strip().removeprefix(URL)
+        assert client.is_let_in(tokens["access_token"])
+        monkeypatch.setenv("VAULTWIRE_STATE", str(tmp_path / "machine1" / "state"))
+        desk = Desk(server, tmp_path / "Notes", tmp_path / "Work")
+        grant = desk.get("grants").json["grants"][0]["id"]
+        enrolling = enrolment(address)
+        made = Authenticator(URL, HOST).make(client.submit("/passkey", step="begin", code=enrolling).json)
+        postgres.stop()
+        unknown = {"authorization": "Bearer unknown"}
+        form = {"content_type": "application/x-www-form-urlencoded"}
+        busy = {
+            "question": client.send("GET", question),
+            "password": client.sign_in(question),
+            "passkey": client.submit(question, step="passkey", answer="{}"),
+            "consent": client.allow(question, consent),
+            "code": client.exchange(code),
+            "refresh": client.refresh(tokens["refresh_token"]),
+            "revoke": client.post("/revoke", token=tokens["access_token"], client_id=client.client_id),
+            "new passkey": client.submit("/passkey", step="begin", code="code"),
+            "made passkey": client.submit("/passkey", step="add", code=enrolling, answer=made),
+            "unknown token": client.tell(HELLO, **unknown),
+            "unknown token over REST": client.call("unknown", "list_notes"),
+            "unknown connector": client.tell(HELLO, path),
+            "page of a note": notes.send("GET", "/n/Notes/Note.md", cookie=notes.cookie),
+            "sign-in at a note": notes.submit("/n/Notes/Note.md", step="sign-in", name="Ana", password=PASSWORD),
+            "sign-out at a note": notes.submit("/n/Notes/Note.md", step="sign-out"),
+            "desk, start": desk.get("start"),
+            "desk, items": desk.get("items", vault="Notes"),
+            "desk, item": desk.get("item", vault="Notes", id="c1"),
+            "desk, grants": desk.get("grants"),
+            "desk, revoke": desk.post("revoke", id=grant),
+            "desk, connector": desk.post("connector"),
+        }
+        assert {
+            name: (reply.status, reply.headers.get("retry-after")) for name, reply in busy.items()
+        } == dict.fromkeys(busy, (503, "5"))
+        for name, reply in busy.items():
+            assert b"does not answer" in reply.body, (name, reply.body)
+            if name.startswith("desk"):
+                assert reply.json["error"]["code"] == "SERVER_BUSY"
+                assert "Try this again in 5 seconds" in reply.json["error"]["message"]
+        answered = [
+            (client.send("GET", "/passkey"), 200),
+            (client.send("POST", "/token", b"", **form), 400),
+            (client.register(), 201),
+            (client.call(tokens["access_token"], "list_notes"), 200),
+            (server.request("GET", "/desk/", cookie=desk.cookie), 200),
+            (desk.get("search", vault="Notes", q="leeks"), 200),
+            (desk.get("note", vault="Notes", path="Note.md"), 200),
+            (desk.get("problems", vault="Notes"), 200),
+        ]
+        assert [reply.status for reply, _ in answered] == [status for _, status in answered]
+        postgres.start()
+        wait_for(lambda: desk.get("grants").status == 200)
+        assert desk.get("grants").json["grants"][0]["id"] == grant
+        assert desk.post("revoke", id=grant).status == 200
 
 
 def new_tables(postgres: PostgresServer) -> str:

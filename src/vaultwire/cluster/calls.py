@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from vaultwire.cluster.database import Database
+from vaultwire.cluster.database import Database, Statement
 
 
 class CallRows:
@@ -32,21 +32,21 @@ class CallRows:
         Return those of the others that this server has not been given yet. Calls are by client and name, each as the seconds
         since it was made.
         """
-        with self._database.transaction() as transaction:
-            # Another server may be stopped just when it drops the same rows: nobody waits for it.
-            over = (
-                "SELECT id FROM calls WHERE at <= clock_timestamp() - make_interval(secs => %s) FOR UPDATE SKIP LOCKED"
-            )
-            transaction.execute(f"DELETE FROM calls WHERE id = ANY(ARRAY({over}))".encode(), (self._seconds,))
-            if calls:
-                sql = "INSERT INTO calls (serves, server, calls) VALUES (%s, %s, %s)"
-                transaction.execute(sql, (self._group, self._server, _to_text(calls)))
-            sql = (
-                "SELECT id, extract(epoch FROM clock_timestamp() - at)::float8, "
-                "CASE WHEN id = ANY(%s::bigint[]) THEN NULL ELSE calls END FROM calls "
-                "WHERE at > clock_timestamp() - make_interval(secs => %s) AND serves = %s AND server != %s"
-            )
-            rows = transaction.execute(sql, (self._seen, self._seconds, self._group, self._server)).fetchall()
+        # Another server may be stopped just when it drops the same rows: nobody waits for it.
+        over = "SELECT id FROM calls WHERE at <= clock_timestamp() - make_interval(secs => %s) FOR UPDATE SKIP LOCKED"
+        statements: list[Statement] = [(f"DELETE FROM calls WHERE id = ANY(ARRAY({over}))".encode(), (self._seconds,))]
+        if calls:
+            sql = b"INSERT INTO calls (serves, server, calls) VALUES (%s, %s, %s)"
+            statements.append((sql, (self._group, self._server, _to_text(calls))))
+        sql = (
+            b"SELECT id, extract(epoch FROM clock_timestamp() - at)::float8, "
+            b"CASE WHEN id = ANY(%s::bigint[]) THEN NULL ELSE calls END FROM calls "
+            b"WHERE at > clock_timestamp() - make_interval(secs => %s) AND serves = %s AND server != %s"
+        )
+        statements.append((sql, (self._seen, self._seconds, self._group, self._server)))
+        # Nobody waits for the disk: what a database that was killed has lost counts at its own server.
+        with self._database.begun(statements, synchronous_commit="off") as (_, answers):
+            rows = answers[-1].fetchall()
         self._seen = [number for number, _, _ in rows]
         others: dict[tuple[tuple[str, str], str], list[float]] = {}
         for _, since, text in rows:
