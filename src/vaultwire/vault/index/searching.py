@@ -366,7 +366,7 @@ class SearchResults:
         plan = planned.plan if folder is None else AllOf((planned.plan, ExactValue(FOLDER, folder)))
         lacking = [(row.id, row.stat.path) for row in snapshot.rows]
         left_out = snapshot.left_out
-        if planned.encoded:
+        if planned.encoded and snapshot.encoded:
             encoded = self._with_encoded(planned.encoded, snapshot.encoded)
             left_out = left_out + array("q", [note_id for note_id, _ in encoded])
             lacking += encoded
