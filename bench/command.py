@@ -54,7 +54,7 @@ def main() -> int:
         "bases": lambda: bases_command.run(path),
         "conflicts": lambda: conflicts_command.run(path),
         "remote": lambda: remote_command.run(path),
-        "teams": lambda: _share_vaults(path),
+        "teams": lambda: _share_vaults(options.teams, path),
         "peers": lambda: peers_command.run(options.runs, path),
         "meaning": lambda: _search_by_meaning(path),
         "stdio": lambda: _run(options.starts, options.runs, path),
@@ -76,10 +76,10 @@ def _search_by_meaning(path: Path) -> list[str]:
     return meaning_command.run(path)
 
 
-def _share_vaults(path: Path) -> list[str]:
+def _share_vaults(part: str, path: Path) -> list[str]:
     from bench import teams_command  # noqa: PLC0415 - it needs psycopg
 
-    return teams_command.run(path)
+    return teams_command.run(part, path)
 
 
 def _part(options: argparse.Namespace) -> str:
@@ -145,8 +145,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--teams",
-        action="store_true",
-        help="measure several servers with one database: calls, writes, take-over, instead",
+        nargs="?",
+        const="all",
+        choices=["all", "writes"],
+        help="measure several servers with one database: calls, writes, take-over, instead; or of these the writes alone",
     )
     parser.add_argument(
         "--agents", action="store_true", help="count the calls and tokens that requests of people take, instead"

@@ -8,6 +8,7 @@ import random
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -250,7 +251,7 @@ def test_a_failure_of_questions_is_told_while_notes_can_be_embedded(tmp_path: Pa
     assert sum(any("?" in text for text in request["input"]) for _, request in asked) == 1
 
 
-def test_a_note_that_would_take_too_long_is_given_up_after_its_first_requests(
+def test_a_note_that_would_take_too_long_is_given_up_once_it_is_known_how_quick_the_model_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_vault(tmp_path / "vault", VAULT)
@@ -262,8 +263,12 @@ def test_a_note_that_would_take_too_long_is_given_up_after_its_first_requests(
         embed(vault)
         assert isinstance(vault.meaning, Finding)
         embedding = vault.meaning._embedding
+        asked.clear()
         # No computer makes a connection and answers in half a millisecond, so 20,000 of them take longer than ten seconds.
-        assert embedding._embedded(["x"] * 20_000, NO_PROGRESS, _Limits(until=time.monotonic() + 10)) is None
+        for speed, begins in ((embedding._seconds_a_text, False), (0.0, True)):
+            embedding._seconds_a_text = speed
+            assert embedding._embedded(["x"] * 20_000, NO_PROGRESS, _Limits(until=time.monotonic() + 10)) is None
+            assert bool(asked) is begins
         asked.clear()
         found = embedding._embedded(["x"] * 5, NO_PROGRESS, _Limits())
         assert found is not None
@@ -349,18 +354,41 @@ def test_a_server_embeds_beside_its_work_and_its_model_takes_no_memory_between(t
     assert embedding.coverage(NO_PROGRESS).embedded == 5
 
 
+def test_a_command_embeds_and_asks_in_one_process_that_is_not_of_low_priority(vault: Vault) -> None:
+    assert paths(vault, "bread", meaning="only")[0] == "Cooking.md"
+    assert isinstance(vault.meaning, Finding)
+    embedding = vault.meaning._embedding
+    assert embedding._background._process is None
+    assert embedding._questions._process is not None
+    if sys.platform != "win32":
+        own, its = (os.getpriority(os.PRIO_PROCESS, each) for each in (0, embedding._questions._process.pid))
+        assert its == own
+
+
+def test_vectors_that_cannot_be_read_any_more_leave_word_answers(tmp_path: Path, vault: Vault) -> None:
+    embed(vault)
+    assert set(paths(vault, "car")[:2]) == {"Ride.md", "Work/Trip.md"}
+    (table,) = (tmp_path / "cache").glob("meaning-*/table.sqlite3")
+    with closing(sqlite3.connect(table)) as other, other:
+        other.execute("DROP TABLE meta")
+    outcome = call(vault, "search_notes", query="vehicle")
+    assert {note["path"] for note in outcome.data["notes"]} == {"Ride.md", "Work/Trip.md"}
+    assert "cannot be read: no such table: meta" in outcome.data["by_meaning"]["problem"]
+    assert call(vault, "list_links", path="Ride.md", what="suggested").data["suggested"] is not None
+
+
 def test_what_changes_is_embedded_again_and_only_that(tmp_path: Path, vault: Vault) -> None:
     embed(vault)
     assert isinstance(vault.meaning, Finding)
     embedding = vault.meaning._embedding
     asked: list[str] = []
-    before = embedding._background.embed
+    before = embedding._questions.embed
 
     def listen(texts: Any, **options: Any) -> Any:
         asked.extend(texts)
         return before(texts, **options)
 
-    embedding._background.embed = listen  # type: ignore[method-assign]
+    embedding._questions.embed = listen  # type: ignore[method-assign]
     (tmp_path / "vault" / "Hall.md").write_text("Now it is about savings and euros.")
     (tmp_path / "vault" / "Cooking.md").unlink()
     embed(vault)

@@ -270,6 +270,15 @@ class Cluster:
         self._write_pooler()
         self._pooler.send_signal(signal.SIGHUP)
 
+    def wait_for_standby(self, is_waited_for: bool) -> None:
+        """Have each commit wait for the stand-by, too, as it does from the start, or for the database's own disk alone."""
+        _wait_for_standby(self._server, is_waited_for)
+
+    @property
+    def direct(self) -> str:
+        """The URL of the database, past the pooler."""
+        return self._server.url("vaultwire")
+
     def back_up(self) -> Path:
         """Back the database up, as docs/teams.md says. Return the file."""
         path = self.folder / "postgres" / "vaultwire.dump"  # PostgreSQL's own user writes it
@@ -301,9 +310,7 @@ class Cluster:
         self._standby = PostgresServer(str(folders[1]), binaries, *joint, follows=first)
         self._standby.start()
         # What was acknowledged is on the stand-by, too: a fail-over must not take a lease or a change back.
-        first.execute(
-            first.url("postgres"), "ALTER SYSTEM SET synchronous_standby_names='*'", "SELECT pg_reload_conf()"
-        )
+        _wait_for_standby(first, True)
         running.callback(self._standby.stop)
         running.callback(self._stop_first)
 
@@ -346,6 +353,13 @@ class Cluster:
             balancer = subprocess.Popen(["haproxy", "-db", "-f", str(path)], stdout=log, stderr=log)
         running.callback(_end, balancer)
         wait_for("HAProxy listens", lambda: answers(self.address, self.port))
+
+
+def _wait_for_standby(server: PostgresServer, is_waited_for: bool) -> None:
+    names = "*" if is_waited_for else ""
+    server.execute(
+        server.url("postgres"), f"ALTER SYSTEM SET synchronous_standby_names='{names}'", "SELECT pg_reload_conf()"
+    )
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

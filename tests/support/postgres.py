@@ -111,10 +111,10 @@ class PostgresServer:
 
 
 @contextmanager
-def running_postgres() -> Iterator[PostgresServer]:
-    """Run a server as long as the block."""
+def running_postgres(*settings: str) -> Iterator[PostgresServer]:
+    """Run a server as long as the block, with further settings (``NAME=VALUE``)."""
     with tempfile.TemporaryDirectory(prefix="vaultwire-postgres-") as folder:
-        server = PostgresServer(folder)
+        server = PostgresServer(folder, _BIN, *settings)
         server.start()
         try:
             yield server

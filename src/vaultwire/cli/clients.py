@@ -20,6 +20,7 @@ from vaultwire.client_setup.clients import (
     CLIENTS,
     SCOPES,
     Client,
+    ClientFile,
     Http,
     Scope,
     SetupError,
@@ -225,11 +226,7 @@ def _install(options: argparse.Namespace) -> int:
         say_data(installing.pasted(client, setup.name, setup.entry))
         return 1
     file = find_file(client, setup.scope, this_system())
-    if not file.is_installed and not options.force:
-        raise SetupError(
-            f"{client.title} seems not to be installed here: there is neither {file.path} nor a folder for it. "
-            "Start it once, or give --force"
-        )
+    _check_installed(client, file, options)
     change = installing.plan(client, file.path, setup.name, setup.entry, secret=setup.secret)
     if not change.changes:
         say(f"Nothing to change: {file.path} has this entry.")
@@ -245,6 +242,13 @@ def _install(options: argparse.Namespace) -> int:
         say("The file holds the key. Only you can read it.")
     say(f"Undo: vaultwire install {_again(options)} --undo", f"Now: {client.then}")
     return 0
+
+
+def _check_installed(client: Client, file: ClientFile, options: argparse.Namespace) -> None:
+    if not file.is_installed and not options.force:
+        raise SetupError(
+            f"{client.title} seems not to be installed here: there is no folder of it. Start it once, or give --force"
+        )
 
 
 def _undo(options: argparse.Namespace) -> int:
@@ -280,12 +284,9 @@ def _install_skills(options: argparse.Namespace) -> int:
     state = state_folder()
     if options.undo:
         change = skill_folders.plan_undo(file.path, options.client, state)
-    elif file.is_installed or options.force:
-        change = skill_folders.plan(file.path, options.client, state)
     else:
-        raise SetupError(
-            f"{client.title} seems not to be installed here: there is no folder of it. Start it once, or give --force"
-        )
+        _check_installed(client, file, options)
+        change = skill_folders.plan(file.path, options.client, state)
     say_styled((file.path, "1"))
     for path in change.write:
         say_styled((f"+ {path}", _ADDED))
@@ -317,8 +318,7 @@ def _install_hooks(options: argparse.Namespace) -> int:
     else:
         if options.http:
             raise ConfigError("hooks read the folder of memory themselves: give --vault PATH instead of --http")
-        if not file.is_installed and not options.force:
-            raise SetupError(f"{client.title} seems not to be installed here. Start it once, or give --force")
+        _check_installed(client, file, options)
         config = make_config(options.vault, policy=options.policy, memory_folder=options.memory_folder)
         arguments = run_options.to_arguments(run_options.add_memory, options, config)
         change = hook_files.plan(client.hooks, file.path, [*server_command(), "memory", "<action>", *arguments])

@@ -51,7 +51,7 @@ def plan_undo(hooks: Hooks, path: str, state: str) -> Plan:
         record, old = None, None
     is_as_written = record is not None and now.data is not None and digest(now.data) == record.written
     if is_as_written and (old is None or not _OURS.search(old.decode("utf-8", "replace"))):
-        return Plan(path, NAME, now, old, (_shown(path, now), []), undone=record)
+        return Plan(path, NAME, now, old, (_shown(now), []), undone=record)
     change = _planned(path, now, {event: [] for event in hooks.events})
     return change._replace(undone=record)
 
@@ -74,7 +74,7 @@ def _planned(path: str, before: Content, lists: Mapping[str, list[Any]]) -> Plan
         raise SetupError(f"{path}: {error}. Nothing was changed") from None
     after = before.data if text == before.text else before.with_text(text)
     new = Content(after, "" if after is None else text)
-    return Plan(path, NAME, before, after, (_shown(path, before), _shown(path, new)))
+    return Plan(path, NAME, before, after, (_shown(before), _shown(new)))
 
 
 def _listed(event: str, items: Any) -> list[Any]:
@@ -93,12 +93,9 @@ def _is_item(item: Any) -> bool:
     return isinstance(inner, list) and all(isinstance(each, Mapping) for each in inner)
 
 
-def _shown(path: str, content: Content) -> list[str]:
+def _shown(content: Content) -> list[str]:
     """Return our items as lines; nothing else of the file is shown."""
-    try:
-        events = edits.entry_in(edits.read(content.text, "json"), ("hooks",))
-    except SetupError as error:
-        raise SetupError(f"{path}: {error}. Nothing was changed") from None
+    events = edits.entry_in(edits.read(content.text, "json"), ("hooks",))
     lines: list[str] = []
     for event, items in (events if isinstance(events, Mapping) else {}).items():
         for item in filter(_is_ours, items if isinstance(items, list) else ()):

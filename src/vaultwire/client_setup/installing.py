@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from vaultwire.client_setup import clients, edits
 from vaultwire.client_setup.clients import OUR_MEMBERS, BrokenFileError, Client, NotEditableError, SetupError
-from vaultwire.vault.disk.file_operations import copy_attributes, make_private
+from vaultwire.vault.disk.file_operations import copy_attributes, make_private, read_private
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.value_types import NoProgress
 
@@ -270,8 +270,7 @@ def _all(state: str) -> Iterator[Record]:
     for name in names:
         folder = os.path.join(top, name)
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            with open(os.path.join(folder, _RECORD), encoding="utf-8") as file:
-                data = json.load(file)
+            data = read_private(os.path.join(folder, _RECORD))
             yield Record(folder, str(data["path"]), str(data["name"]), str(data["written"]), bool(data["had_file"]))
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from vaultwire.client_setup.clients import SetupError
 from vaultwire.client_setup.installing import Content, delete, digest, locked, replace
 from vaultwire.skills import bundled_skills, read_bundled
-from vaultwire.vault.disk.file_operations import make_private
+from vaultwire.vault.disk.file_operations import make_private, write_private
 
 _RECORDS = "skill-folders.json"
 
@@ -202,14 +202,9 @@ def _to_record(data: Mapping[str, Any]) -> Record:
 
 
 def _keep(state: str, records: Mapping[str, Record]) -> None:
-    data = json.dumps({folder: record._asdict() for folder, record in records.items()}, indent=1).encode()
     path = os.path.join(state, _RECORDS)
     try:
         make_private(state)
-        before = None
-        if os.path.exists(path):
-            with open(path, "rb") as file:
-                before = file.read()
+        write_private(path, {folder: record._asdict() for folder, record in records.items()})
     except OSError as error:
         raise SetupError(f"{path} cannot be used: {error.strerror or error}. Nothing was changed") from None
-    replace(path, Content(before, ""), data, private=True)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import errno
 import logging
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple, TypeAlias
 
 import psycopg
 from psycopg import conninfo, sql
+from psycopg.adapt import Loader
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from vaultwire.vault.changes.record_store import RecordsAwayError
@@ -173,12 +174,28 @@ CREATE INDEX sessions_by_use ON vaultwire.sessions (used);
     ),
     ("CREATE TABLE vaultwire.keys (name text PRIMARY KEY, created text NOT NULL, fingerprint text NOT NULL)", 1),
     (_make_sign_in(), 1),
+    (
+        """
+CREATE TABLE vaultwire.calls (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    serves bytea NOT NULL,
+    server text NOT NULL,
+    calls text NOT NULL
+)
+""",
+        1,
+    ),
 )
 NEWEST = len(_MIGRATIONS)
 """The number of the schema that this version of the program makes."""
 
-# The pool's own words for what a call raises: nothing of it goes to stderr.
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
+# Its own words for what a call raises: nothing of it goes to stderr.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+
+Statement: TypeAlias = tuple[bytes, Sequence[Any]]
+"""SQL with ``%s`` for values, and the values."""
+Cursor: TypeAlias = psycopg.Cursor[tuple[Any, ...]]
 
 # Also: it ended this transaction because we were stopped in it; it is a stand-by that has not been made the first one yet.
 _AWAY = (
@@ -217,14 +234,59 @@ class Database:
 
         Raises RecordsAwayError if the database does not answer, and what the block raises.
         """
-        timeout = _AWAY_SECONDS if self._is_away else _WAIT_SECONDS
-        with self._away_errors(), self._open_pool().connection(timeout) as connection:
-            self._is_away = False
-            names = {"search_path": f"{SCHEMA}, pg_catalog", "statement_timeout": _ANSWER_SECONDS * 1000, **settings}
-            calls = ", ".join(["set_config(%s, %s, true)"] * len(names))
-            values = [str(part) for pair in names.items() for part in pair]
-            connection.execute(f"SELECT {calls}".encode(), values)
+        with self.begun([], **settings) as (connection, _):
             yield connection
+
+    @contextmanager
+    def begun(
+        self, first: Sequence[Statement], **settings: str | int
+    ) -> Iterator[tuple[psycopg.Connection[Any], list[Cursor]]]:
+        """Do the same, with the ``first`` statements in the round trip that begins it. Yields what these gave, too."""
+        opening = begin(**settings)
+        with ExitStack() as held:
+            connection, answers = self._asked([*opening, *first], held)
+            yield connection, answers[len(opening) :]
+
+    def rows(self, query: Statement, **settings: str | int) -> list[tuple[Any, ...]]:
+        """Return the rows of a query, in one round trip. Raises RecordsAwayError if the database does not answer."""
+        with ExitStack() as held:
+            # What is sent together is one transaction, also without BEGIN.
+            _, answers = self._asked([_set(settings), query], held)
+            return answers[1].fetchall()
+
+    @contextmanager
+    def connection(self) -> Iterator[psycopg.Connection[Any]]:
+        """Yield a connection for a transaction that the block begins (``begin``) and ends itself.
+
+        Raises RecordsAwayError if the database does not answer, also where it has closed this connection since its last use.
+        """
+        pool = self._open_pool()
+        with self._away_errors(), pool.connection(_AWAY_SECONDS if self._is_away else _WAIT_SECONDS) as connection:
+            try:
+                yield connection
+            finally:
+                if connection.closed:  # so are perhaps the others
+                    pool.drain()
+            self._is_away = False
+
+    def _asked(
+        self, statements: Sequence[Statement], held: ExitStack, *, may_be_old: bool = True
+    ) -> tuple[psycopg.Connection[Any], list[Cursor]]:
+        """Return a connection, which ``held`` gives back, and what it has answered to the first statements.
+
+        Where the database has closed it since its last use, a new one is asked: nothing is committed yet.
+        """
+        with ExitStack() as taken:
+            connection = taken.enter_context(self.connection())
+            try:
+                answers = send(connection, statements)
+            except psycopg.OperationalError:
+                if not (may_be_old and connection.closed):
+                    raise
+            else:
+                held.push(taken.pop_all())
+                return connection, answers
+        return self._asked(statements, held, may_be_old=False)
 
     def close(self) -> None:
         """End all connections. The next use makes new ones."""
@@ -239,13 +301,13 @@ class Database:
                 # No connection is kept on purpose: one is made when it is needed, so a database that is back is used at once.
                 self._pool = ConnectionPool(
                     self._address,
-                    kwargs={"prepare_threshold": None},
+                    kwargs={"prepare_threshold": None, "autocommit": True},
+                    configure=_take_sums_as_numbers,
                     min_size=0,
                     max_size=_MOST_CONNECTIONS,
                     timeout=_WAIT_SECONDS,
                     max_idle=60,
                     reconnect_timeout=0,
-                    check=ConnectionPool.check_connection,
                     num_workers=1,
                     open=True,
                 )
@@ -304,7 +366,7 @@ class Database:
                     f"{self.place} has schema {applied}, this version of vaultwire needs {NEWEST}: "
                     "vaultwire database upgrade URL adds what is missing, also while servers run"
                 )
-            tables = ["vaults", "members", "sessions", "keys", *_RECORDS, *_SIGN_IN]
+            tables = ["vaults", "members", "sessions", "keys", "calls", *_RECORDS, *_SIGN_IN]
             rights = " AND ".join(
                 f"has_table_privilege('vaultwire.{table}', '{right}')"
                 for table in tables
@@ -337,6 +399,34 @@ class Database:
             raise DatabaseError(f"{self.place}: {_line(error)}. {_OWNER_NEEDED}") from None
         except psycopg.Error as error:
             raise DatabaseError(f"{self.place}: {_line(error)}") from None
+
+
+def send(connection: psycopg.Connection[Any], statements: Iterable[Statement]) -> list[Cursor]:
+    """Send statements together, and return what each of them gave: one round trip."""
+    with connection.pipeline():
+        return [connection.execute(sql, values) for sql, values in statements]
+
+
+def begin(**settings: str | int) -> list[Statement]:
+    """Return the statements that begin a transaction with these settings of the server."""
+    return [(b"BEGIN", ()), _set(settings)]
+
+
+def _set(settings: dict[str, str | int]) -> Statement:
+    names = {"search_path": f"{SCHEMA}, pg_catalog", "statement_timeout": _ANSWER_SECONDS * 1000, **settings}
+    calls = ", ".join(["set_config(%s, %s, true)"] * len(names))
+    return f"SELECT {calls}".encode(), [str(part) for pair in names.items() for part in pair]
+
+
+class _Whole(Loader):
+    """Sums of whole numbers, which PostgreSQL gives as decimals."""
+
+    def load(self, data: Any) -> int:
+        return int(bytes(data))
+
+
+def _take_sums_as_numbers(connection: psycopg.Connection[Any]) -> None:
+    connection.adapters.register_loader("numeric", _Whole)
 
 
 _NO_RIGHTS = (

@@ -14,15 +14,16 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg.adapt import Loader
 
-from vaultwire.cluster.database import Database
+from vaultwire.cluster.database import Cursor, Database, Statement, begin, send
 from vaultwire.cluster.leases import Lease
 from vaultwire.vault.changes.record_store import DamagedStoreError, Transaction
 
 _Result = TypeVar("_Result")
 # Text of PostgreSQL has no NUL.
 _ESCAPE, _NUL = "\x1a", "\0"
+# So much of a transaction waits at most before it is sent.
+_BATCH_BYTES, _BATCH_STATEMENTS = 1 << 20, 1000
 
 
 class PostgresRecords:
@@ -32,6 +33,7 @@ class PostgresRecords:
     """
 
     prepare: Callable[[], None] | None = None
+    reads_back = False  # a damaged database is a matter of its backup, and a look at it costs a round trip
 
     def __init__(self, database: Database, lease: Lease) -> None:
         self._database = database
@@ -70,18 +72,23 @@ class PostgresRecords:
         writing = self._writing
         if writing is not None and writing[0] == threading.get_ident():
             return writing[1].execute(sql, values).fetchall()
-        with self._statements(sync=True) as statements:
-            return statements.execute(sql, values).fetchall()
+        with self._store_errors():
+            return [*map(_row, self._database.rows(_statement(sql, values), **self._settings))]
 
     @contextmanager
     def writing(self, *, sync: bool = True) -> Iterator[Transaction]:
-        """See ``RecordStore``."""
+        """See ``RecordStore``. One round trip, unless the block asks what a statement gave.
+
+        So a connection that the database has closed is not replaced here: nobody would know whether it was committed.
+        """
+        settings = self._settings if sync else {**self._settings, "synchronous_commit": "off"}
+        # Holds the row of the lease. Without such a row it divides by zero, and with that the transaction ends.
+        fence = "SELECT 1 / count(*) FROM (SELECT 1 FROM vaults WHERE id = ? AND fencing = ? FOR UPDATE) AS held"
         with self._lock:
             self.check()
-            with self._statements(sync=sync) as statements:
-                row = statements.execute("SELECT fencing FROM vaults WHERE id = ? FOR UPDATE", (self._lease.vault,))
-                if row.fetchone() != (self._lease.number,):
-                    raise self._lease.lost()
+            with self._store_errors(), self._database.connection() as connection:
+                statements = Statements(connection, begin(**settings))
+                statements.execute(fence, (self._lease.vault, self._lease.number))
                 self._writing = (threading.get_ident(), statements)
                 try:
                     yield statements
@@ -92,6 +99,8 @@ class PostgresRecords:
                 )
                 sql = f"UPDATE vaults SET revision = revision + 1, {numbers} WHERE id = ?"
                 statements.execute(sql, (self._lease.vault,))
+                statements.execute("COMMIT")
+                statements.send()
 
     def stamp(self) -> Hashable:
         """See ``RecordStore``."""
@@ -128,62 +137,85 @@ class PostgresRecords:
         return rows[0][0]
 
     @contextmanager
-    def _statements(self, *, sync: bool) -> Iterator[Statements]:
-        settings = self._settings if sync else {**self._settings, "synchronous_commit": "off"}
+    def _store_errors(self) -> Iterator[None]:
         try:
-            with self._database.transaction(**settings) as connection:
-                yield Statements(connection)
-        except psycopg.Error as error:  # not of the connection, which ``transaction`` tells
+            yield
+        except psycopg.errors.DivisionByZero:  # see ``writing``
+            raise self._lease.lost() from None
+        except psycopg.Error as error:  # not of the connection, which ``Database`` tells
             raise DamagedStoreError(errno.EIO, f"{self.place}: {error}") from error
 
 
 class Statements:
-    """A transaction that takes the SQL of the store: ``?`` for values, whole numbers for sums (``Transaction``)."""
+    """A transaction that takes the SQL of the store: ``?`` for values, whole numbers for sums (``Transaction``).
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        connection.adapters.register_loader("numeric", _Whole)
+    Statements wait, and are sent together when the rows of one are asked for, and at the end. If this process is stopped while
+    they wait, nothing has begun, or the database takes the transaction for idle and ends it in time. It would not if a part was
+    sent: then who takes the lease ends it.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Any], first: Iterable[Statement] = ()) -> None:
+        """``first``: what is sent before all others."""
         self._connection = connection
+        self._waiting = [(statement, _Rows(self)) for statement in first]
+        self._size = 0  # in bytes, of what waits
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> _Rows:
         """See ``Transaction``."""
-        return _Rows(self._connection.execute(_in_their_words(sql), [*map(_to_database, values)]))
+        rows = _Rows(self)
+        self._waiting.append((_statement(sql, values), rows))
+        self._size += sum(len(value) for value in values if isinstance(value, str | bytes))
+        if self._size > _BATCH_BYTES or len(self._waiting) >= _BATCH_STATEMENTS:
+            self.send()
+        return rows
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> object:
         """See ``Transaction``."""
-        # Not psycopg's own, which waits for the answers only at the end: if this process is stopped before that, the database
-        # does not take the transaction for idle, and waits as long.
         for row in rows:
             self.execute(sql, row)
         return None
 
+    def send(self) -> None:
+        """Execute what waits."""
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        if not waiting:
+            return
+        answers = send(self._connection, (statement for statement, _ in waiting))
+        for (_, rows), answer in zip(waiting, answers, strict=True):
+            rows.cursor = answer
+
 
 class _Rows:
-    """What a statement gave."""
+    """What a statement gives. It is sent once that is asked for."""
 
-    def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> None:
-        self._cursor = cursor
+    def __init__(self, statements: Statements) -> None:
+        self._statements = statements
+        self.cursor: Cursor | None = None
 
     @property
     def rowcount(self) -> int:
-        return self._cursor.rowcount
+        return self._sent().rowcount
 
     def fetchone(self) -> tuple[Any, ...] | None:
-        row = self._cursor.fetchone()
-        return None if row is None else tuple(map(_from_database, row))
+        row = self._sent().fetchone()
+        return None if row is None else _row(row)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        return [tuple(map(_from_database, row)) for row in self._cursor.fetchall()]
+        return [*map(_row, self._sent().fetchall())]
 
-
-class _Whole(Loader):
-    """Sums of whole numbers, which PostgreSQL gives as decimals."""
-
-    def load(self, data: Any) -> int:
-        return int(bytes(data))
+    def _sent(self) -> Cursor:
+        if self.cursor is None:
+            self._statements.send()
+        assert self.cursor is not None
+        return self.cursor
 
 
 def _greatest(table: str) -> str:
     return f"greatest(last_{table}, (SELECT max(id) FROM {table}))"
+
+
+def _statement(sql: str, values: Sequence[Any]) -> Statement:
+    return _in_their_words(sql), [*map(_to_database, values)]
 
 
 @lru_cache(maxsize=256)
@@ -195,6 +227,10 @@ def _to_database(value: Any) -> Any:
     if isinstance(value, str) and (_NUL in value or _ESCAPE in value):
         return value.replace(_ESCAPE, _ESCAPE + "1").replace(_NUL, _ESCAPE + "0")
     return value
+
+
+def _row(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(map(_from_database, row))
 
 
 def _from_database(value: Any) -> Any:

@@ -1,14 +1,15 @@
 """One server's part among several: takes leases of vaults, renews them, and gives them back.
 
-Each vault has an owner of its own. Once a second a server looks who is there, which vaults are free, and who owns the others.
-Nothing waits for a message of the database.
+Each vault has an owner of its own. Once a second a server looks who is there, which vaults are free, and who owns the others;
+sooner when a lease ends or a vault has no owner, because then somebody waits for an answer. Nothing waits for a message of the
+database.
 """
 
 from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultwire.cluster.database import Database, DatabaseError
@@ -20,6 +21,7 @@ from vaultwire.vault.changes.record_store import RecordsAwayError, busy
 # How often a lease is renewed within its time: two renewals may fail. How often a server looks, in seconds.
 _RENEWALS = 3
 _LOOK_SECONDS = 1.0
+_LEAST_PAUSE = 0.1
 # A vault that nobody takes for so long is taken by a server that has its share already: the others may be unable to.
 _FREE_SECONDS = 2.0
 
@@ -51,17 +53,17 @@ class Replica:
         on_gain: Callable[[str], None],
         on_loss: Callable[[str], None],
         tell: Callable[[str], None],
-        refresh: Callable[[], None] = lambda: None,
+        refreshes: Sequence[Callable[[], None]] = (),
     ) -> None:
         """``vaults`` are the paths of the vaults, by the names that all servers have for them. ``tell`` writes to the log.
 
-        ``refresh`` reads again what else is in the database; it is called with each look.
+        Each of ``refreshes`` reads again what else is in the database; they are called with each look.
         """
         self._database = database
         self._leases = leases
         self._members = Members(database, leases.replica, leases.address, leases.seconds, vaults)
         self._vaults = vaults
-        self._on_gain, self._on_loss, self._tell, self._refresh = on_gain, on_loss, tell, refresh
+        self._on_gain, self._on_loss, self._tell, self._refreshes = on_gain, on_loss, tell, refreshes
         self._held: dict[str, Lease] = {}
         self._leaving: dict[str, threading.Thread] = {}  # what gives a vault back
         self._owners: dict[str, str] = {}  # the addresses of the owners of the other vaults
@@ -104,22 +106,24 @@ class Replica:
     def _run(self) -> None:
         pause = 0.0
         while not self._stopped.wait(pause):
+            pause = min(_LOOK_SECONDS, self._leases.seconds / _RENEWALS)
             try:
                 self._renew()
-                self._refresh()
-                self._look()
+                for refresh in self._refreshes:
+                    refresh()
+                # A lease that nobody renews is taken at its end, and not up to a second later.
+                pause = max(_LEAST_PAUSE, min(pause, self._look()))
                 self._note("")
             except RecordsAwayError as error:
                 self._note(error.strerror or str(error))
             except Exception as error:  # noqa: BLE001 - it must go on with its other vaults
                 self._note(str(error))
-            pause = min(_LOOK_SECONDS, self._leases.seconds / _RENEWALS)
         try:
             self._members.leave()  # first: the others may take more at once
         except RecordsAwayError:
             pass
-        for name in [*self._held]:
-            self._release(name, rests=False)
+        for lease in [*self._held.values()]:
+            self._release(lease, rests=False)
         for thread in [*self._leaving.values()]:
             thread.join()
 
@@ -134,28 +138,31 @@ class Replica:
         if not leases or (now() - self._renewed_at < self._leases.seconds / _RENEWALS and not self.problem):
             return
         at = now()
-        asked, lost = self._leases.renew(leases)
+        lost = self._leases.renew(leases)
         self._renewed_at = at
         for lease in lost:
-            if lease.name not in self._leaving:
+            if self._may_leave(lease):  # else this server has given it back itself
                 lease.end()
                 self._tell(f"another server has taken {lease.name}: this one was silent for too long")
                 self._members.come_back()
-                self._release(lease.name, rests=False)
-        for lease in asked:
-            self._release(lease.name, rests=True)
+                self._release(lease, rests=False)
 
-    def _look(self) -> None:
-        """Note who is there and who owns what, take vaults that are free, and give back what a newcomer has a share of."""
+    def _look(self) -> float:
+        """Note who is there and who owns what, take vaults that are free, give back what a person or a newcomer asks for.
+
+        Return the seconds until the first lease of another server ends if it is not renewed, 0 while a vault changes hands.
+        """
         meeting = self._members.meet(len(self._held))
-        owned = {owner.vault: owner.address for owner in owners(self._database) if owner.replica}
+        there = [owner for owner in owners(self._database) if owner.replica]
+        owned = {owner.vault: owner.address for owner in there}
+        ends = [owner.seconds_left for owner in there if owner.vault in self._vaults and owner.vault not in self._held]
         self.others = meeting.others
         was, self._owners = self._owners, {name: owned[name] for name in self._vaults if name in owned}
         taken, problems = [], []
         for name in sorted(self._vaults):
             if name in owned:
                 self._free_since.pop(name, None)
-            elif name not in self._held and self._has_room(name, meeting.share):
+            elif name not in self._held and name not in self._leaving and self._has_room(name, meeting.share):
                 try:
                     taken += [name] if self._take(name) else []
                 except DatabaseError as error:  # another folder; the other vaults can be taken
@@ -165,11 +172,19 @@ class Replica:
         for address in sorted(set(self._owners.values()) - {*was.values(), self._leases.address}):
             vaults = ", ".join(name for name, owner in sorted(self._owners.items()) if owner == address)
             self._tell(f"{address} owns {vaults}; requests for that are passed on to there")
-        staying = [name for name in sorted(self._held) if name not in self._leaving]
-        for name in staying[max(meeting.share, len(staying) - meeting.wanted) :]:
-            self._release(name, rests=True)
+        leases = sorted(self._held.values(), key=lambda lease: lease.name)
+        asked = {(owner.vault, owner.number) for owner in there if owner.is_asked_back}
+        for lease in leases:
+            if (lease.name, lease.number) in asked:
+                self._release(lease, rests=True)
+        staying = [lease for lease in leases if lease.name not in self._leaving]
+        for lease in staying[max(meeting.share, len(staying) - meeting.wanted) :]:
+            self._release(lease, rests=True)
         if problems:
             raise problems[0]
+        if self._leaving or any(now() - since < _FREE_SECONDS for since in self._free_since.values()):
+            return 0.0
+        return min(ends, default=_LOOK_SECONDS)
 
     def _has_room(self, name: str, share: int) -> bool:
         free_since = self._free_since.setdefault(name, now())
@@ -185,28 +200,35 @@ class Replica:
         try:
             self._on_gain(name)
         except Exception:  # another server may be able to
-            self._release(name, rests=True)
+            self._release(leases[0], rests=True)
             raise
         return True
 
-    def _release(self, name: str, *, rests: bool) -> None:
+    def _may_leave(self, lease: Lease) -> bool:
+        """Tell whether this server has the lease and has not begun to give it back.
+
+        It may have done both while the database was asked about it. ``_give_back`` ends with ``_leaving``: look there first.
+        """
+        return lease.name not in self._leaving and self._held.get(lease.name) is lease
+
+    def _release(self, lease: Lease, *, rests: bool) -> None:
         """Begin to let go of a vault. The leases of the others must be renewed meanwhile."""
-        if name not in self._leaving:
+        if self._may_leave(lease):
             thread = threading.Thread(
-                target=self._give_back, args=(name,), kwargs={"rests": rests}, name="vaultwire-leaving"
+                target=self._give_back, args=(lease,), kwargs={"rests": rests}, name="vaultwire-leaving"
             )
-            self._leaving[name] = thread
+            self._leaving[lease.name] = thread
             thread.start()
 
-    def _give_back(self, name: str, *, rests: bool) -> None:
+    def _give_back(self, lease: Lease, *, rests: bool) -> None:
         """Let go of a vault: what is under way ends first, while the lease still lasts."""
         try:
-            self._on_loss(name)
+            self._on_loss(lease.name)
         finally:
-            lease = self._held.pop(name)
+            del self._held[lease.name]
             try:
                 self._leases.give_back([lease], rests=rests)
             except RecordsAwayError:  # then the lease ends by itself
                 pass
             finally:
-                del self._leaving[name]
+                del self._leaving[lease.name]

@@ -15,7 +15,7 @@ from vaultwire.cluster.records import Statements
 
 # A server that is stopped inside a transaction holds up the others no longer than this.
 _IDLE_MS = 3000
-_LOCK = "SELECT pg_advisory_xact_lock(hashtext('vaultwire sign-in'))"
+_LOCK = b"SELECT pg_advisory_xact_lock(hashtext('vaultwire sign-in'))", ()
 
 
 class SignInRows:
@@ -28,15 +28,18 @@ class SignInRows:
     @contextmanager
     def writing(self) -> Iterator[Statements]:
         """See ``remote.rows.SignInRows``."""
-        with self._database.transaction(idle_in_transaction_session_timeout=_IDLE_MS) as connection:
-            connection.execute(_LOCK)
-            yield Statements(connection)
+        with self._database.begun([_LOCK], idle_in_transaction_session_timeout=_IDLE_MS) as (connection, _):
+            statements = Statements(connection)
+            yield statements
+            statements.send()
 
     @contextmanager
     def reading(self) -> Iterator[Statements]:
         """See ``remote.rows.SignInRows``."""
         with self._database.transaction() as connection:
-            yield Statements(connection)
+            statements = Statements(connection)
+            yield statements
+            statements.send()
 
     def close(self) -> None:
         """Do nothing: the connections are those of the whole server."""

@@ -103,6 +103,7 @@ class Embedding:
         self._is_followed = False
         self._failure = ""
         self._rests_until = 0.0
+        self._seconds_a_text = 0.0
         self.problem = ""
         """Why notes or questions cannot be embedded, empty if they can."""
 
@@ -114,24 +115,26 @@ class Embedding:
         ``until``: when the model must have answered, by the monotonic clock, if not sooner.
         """
         until = min(until, time.monotonic() + _QUESTION_SECONDS)
-        try:
-            return self._open(self._questions, until).near(self._vector_of(text, until))
-        except _BROKEN as error:
-            raise ModelError(f"the vectors in {self._folder} cannot be read: {error}") from None
+        with self._reading(until) as store:
+            yield from store.near(self._vector_of(text, until))
 
     def near_note(self, path: VaultPath) -> Iterator[Near]:
         """Yield the other notes, those nearest to this one first (``VectorStore.near_note``). Raises ModelError."""
-        try:
-            yield from self._open(self._questions).near_note(path)
-        except _BROKEN as error:
-            raise ModelError(f"the vectors in {self._folder} cannot be read: {error}") from None
+        with self._reading() as store:
+            yield from store.near_note(path)
 
     def nearest_pairs(
         self, paths: Collection[VaultPath], progress: Progress
     ) -> list[tuple[VaultPath, VaultPath, float, float]]:
         """Return the pairs of notes of which each is the other's nearest (``VectorStore.nearest_pairs``). Raises ModelError."""
+        with self._reading() as store:
+            return [*store.nearest_pairs(paths, progress)]
+
+    @contextmanager
+    def _reading(self, until: float | None = None) -> Iterator[VectorStore]:
+        """Yield the store to read. Raises ModelError where it cannot be read."""
         try:
-            return [*self._open(self._questions).nearest_pairs(paths, progress)]
+            yield self._open(self._questions, until)
         except _BROKEN as error:
             raise ModelError(f"the vectors in {self._folder} cannot be read: {error}") from None
 
@@ -258,7 +261,8 @@ class Embedding:
         Waits while another process embeds the same vault. Raises ModelError, VaultError, Stopped, ``_WaitedError`` after too
         long a wait, and as the store does.
         """
-        store = self._open(self._background, time.monotonic() + min(_EMBED_SECONDS, limits.seconds()))
+        self._seconds_a_text = 0.0  # how quick the model is now, nobody knows yet
+        store = self._open(self._notes_worker, time.monotonic() + min(_EMBED_SECONDS, limits.seconds()))
         lock = ProcessLock(os.path.join(self._folder, "lock"), "another process is embedding the vault")
         with lock.held(_Told(self._closing, progress, limits.last)):
             while True:
@@ -276,6 +280,11 @@ class Embedding:
                     progress.report(done, len(work.notes), f"embedded {done} of {len(work.notes)} notes")
                 if limits.is_over() or not done:  # what is left cannot be read now, or is too long for a command
                     return
+
+    @property
+    def _notes_worker(self) -> Worker:
+        """What embeds notes. A person waits for a command: it is not of low priority, and one process does all."""
+        return self._background if self._is_followed else self._questions
 
     def work(self, store: VectorStore, progress: Progress) -> Work:
         """Return what is left to do."""
@@ -352,24 +361,24 @@ class Embedding:
             yield together
 
     def _embedded(self, texts: Sequence[str], progress: Progress, limits: _Limits) -> Vectors | None:
-        """Return the vectors of texts; None if the first requests ended in time, and the others do not. Raises ModelError."""
+        """Return the vectors of texts; None if they cannot be there in time, as the last request tells. Raises ModelError."""
         import numpy as np  # noqa: PLC0415 - 200 ms
 
         parts = []
-        began = time.monotonic()
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
             progress.check()
-            needed = (time.monotonic() - began) / start * (len(texts) - start) if start else 0.0
-            if needed > limits.seconds():
+            if self._seconds_a_text * (len(texts) - start) > limits.seconds():
                 return None
             part = texts[start : start + _TEXTS_AT_ONCE]
             seconds = min(_EMBED_SECONDS, limits.seconds())
+            began = time.monotonic()
             try:
-                parts.append(self._background.embed(part, is_query=False, seconds=seconds))
+                parts.append(self._notes_worker.embed(part, is_query=False, seconds=seconds))
             except LateError:
                 if start and seconds < _EMBED_SECONDS:  # it was slower than it looked
                     return None
                 raise
+            self._seconds_a_text = (time.monotonic() - began) / len(part)
         if len({part.shape[1] for part in parts}) != 1:
             raise ModelError(f"the model {self._model} gave vectors of several lengths: name one that gives one length")
         return np.concatenate(parts)

@@ -357,7 +357,8 @@ class VectorStore:
             places.append(place)
         starts.append(len(places))
         shape = (self._meta("next") or 0, self._meta("dimensions") or 1)
-        rows = np.memmap(self._file(), "<i2", "r", 0, shape) if shape[0] else np.zeros(shape, np.int16)
+        # As a plain array: to take a part of a memmap takes 10 µs, and a search takes 200.
+        rows = np.memmap(self._file(), "<i2", "r", 0, shape).view(np.ndarray) if shape[0] else np.zeros(shape, np.int16)
         return _Loaded(version, rows, np.array(places), np.array(starts), [*position_of], position_of)
 
 

@@ -15,14 +15,14 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
 from vaultwire.memory.entries import Entry, Subject, entries_of, one_line
 from vaultwire.memory.ranking import Ranked, rank, says_the_same, subject_named, words_in
 from vaultwire.toolkit.phrases import rough_tokens
-from vaultwire.vault.disk.file_operations import make_private
+from vaultwire.vault.disk.file_operations import make_private, read_private, write_private
 from vaultwire.vault.links.likeness import letters_of
 
 START, COMPACT, STOP = "start", "compact", "stop"
@@ -32,7 +32,7 @@ MOST_TOKENS = 1_500
 # Of a transcript the end is read. Its lines may be long: each has a whole file that was read.
 _MOST_TRANSCRIPT, _MOST_LINE = 1_000_000, 200_000
 _OFFERS, _MOST_SAID = 5, 300
-_SESSIONS = 100  # of which it is known what was offered
+_SESSIONS, _MOST_OFFERED = 100, 30  # of so many sessions it is known what was offered, and of each so many sentences
 _OFFERED = "memory-offers.json"
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -95,7 +95,8 @@ def answer(event: Event, action: str, subjects: Sequence[Subject], vault: str, s
     if action == START:
         parts = [recalled(event, subjects, entries, vault, today)]
         if event.source == COMPACT:  # what was said before is in the transcript still, and the summary may lack it
-            parts.append(_offer("Said before the conversation was compacted, and not in memory yet.", event, entries))
+            said = said_to_last(event.transcript, entries)
+            parts.append(_offered("Said before the conversation was compacted, and not in memory yet.", said))
         context = "\n\n".join(part for part in parts if part)
         output = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}}
         return json.dumps(output) if context else ""
@@ -107,16 +108,11 @@ def answer(event: Event, action: str, subjects: Sequence[Subject], vault: str, s
         return ""
     said = _not_offered(event.session, said_to_last(event.transcript, entries), state)
     reason = _offered("The person said this in this session, and it is not in memory yet.", said)
-    return json.dumps({"decision": "block", "reason": reason}) if said else ""
+    return json.dumps({"decision": "block", "reason": reason}) if reason else ""
 
 
-def _offer(head: str, event: Event, entries: Sequence[Entry]) -> str:
-    said = said_to_last(event.transcript, entries)
-    return _offered(head, said) if said else ""
-
-
-def _offered(head: str, said: Iterable[str]) -> str:
-    return "\n".join([f"{head} {_REQUEST}", *(f"- {each}" for each in said)])
+def _offered(head: str, said: Sequence[str]) -> str:
+    return "\n".join([f"{head} {_REQUEST}", *(f"- {each}" for each in said)]) if said else ""
 
 
 # ---------------------------------------------------------------------- the start
@@ -253,24 +249,21 @@ def _not_offered(session: str, said: Sequence[str], state: str) -> list[str]:
     if not said or not session:
         return []
     path = os.path.join(state, _OFFERED)
-    try:
-        with open(path, encoding="utf-8") as file:
-            sessions = json.load(file)
-    except (OSError, ValueError, RecursionError):
-        sessions = {}
+    sessions = read_private(path)
     known: dict[str, Any] = sessions if isinstance(sessions, dict) else {}
-    before = known.pop(session, [])
+    before = known.pop(_digest(session), [])
     offered = before if isinstance(before, list) else []
-    digests = {hashlib.sha256(each.encode("utf-8", "replace")).hexdigest()[:16]: each for each in said}
+    digests = {_digest(each): each for each in said}
     new = [each for digest, each in digests.items() if digest not in offered]
     known = dict([*known.items()][1 - _SESSIONS :])
-    known[session] = [*offered, *digests][-_SESSIONS:]
-    temporary = f"{path}.{os.getpid()}"
+    known[_digest(session)] = [*offered, *(digest for digest in digests if digest not in offered)][-_MOST_OFFERED:]
     try:
         make_private(state)
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            json.dump(known, file)
-        os.replace(temporary, path)
+        write_private(path, known)
     except OSError:
         return []  # else each turn would end with the same offer
     return new
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

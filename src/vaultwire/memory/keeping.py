@@ -119,11 +119,10 @@ class Memory:
         named, _ = subject_named(query.strip(), self.subjects)
         if named is not None:
             first = [each for each in ranked if each.entry.path == named.path]
-            there = {each.entry.address for each in first}
-            first += [Ranked(entry, 0.0) for entry in reversed(named.entries) if entry.address not in there]
-            ranked = [each for each in first if not each.entry.superseded] + [
-                each for each in ranked if each.entry.path != named.path
-            ]
+            others = [each for each in ranked if each.entry.path != named.path]
+            there = {each.entry for each in first}
+            rest = [each for each in reversed(named.entries) if each not in there and not each.superseded]
+            ranked = [*first, *(Ranked(entry, 0.0) for entry in rest), *others]
         return ranked
 
     def _near(self, query: str, entries: Sequence[Entry]) -> dict[str, float]:

@@ -291,6 +291,8 @@ def _unpacked(store: RecordStore, owner: str, lines: Iterable[str]) -> Iterator[
 _NS_PER_DAY = 86_400 * 1_000_000_000
 # So much is left when the oldest changes are removed because there are too many bytes: not one with each change.
 _LEFT = 0.9
+# After so much of the free room it is measured again: another process may have written as much meanwhile.
+_PART_OF_ROOM = 0.1
 # The contents of a change of so few files and bytes stay in memory while it is made and answered.
 _HELD_STEPS, _HELD_BYTES = 20, 1 << 20
 # States of a change: words, so that a flipped bit makes none of them another one.
@@ -339,6 +341,7 @@ class Journal:
         self._ended: dict[int, Change] = {}  # by their numbers, in this order
         self._rolled_back: set[int] = set()  # those of them that were undone, but for some files
         self._last_ended = 0
+        self._room, self._next_old_ns = 0.0, 0  # until so much is added, and until then, no change has to go
 
     # ------------------------------------------------------------------ writing, under the vault's lock
 
@@ -371,7 +374,7 @@ class Journal:
         if is_small:
             for content in contents:
                 content.hold()
-        steps = self._store.repaired(lambda: self._add(intent, stages, BEGUN))
+        steps = self._store.repaired(lambda: self._add(intent, stages, BEGUN, reads_back=not is_small))
         for ours, kept in () if is_small else zip(pairs, steps, strict=True):
             for our, its in zip(_contents(*ours), _contents(*kept), strict=True):
                 if our is not None and its is not None:
@@ -403,7 +406,10 @@ class Journal:
 
         self._store.repaired(write)
 
-    def _add(self, intent: Intent, stages: Stages, state: str) -> list[tuple[Step, PriorState]]:
+    def _add(
+        self, intent: Intent, stages: Stages, state: str, *, reads_back: bool = False
+    ) -> list[tuple[Step, PriorState]]:
+        """Add a change. Return its steps as they are kept, if they are read back."""
         writer = StepWriter(change_owner(intent.id), lambda: self._store.writing(sync=False))
         pairs = [*zip(intent.steps, intent.priors, strict=True)]
         for step, prior in stages.each(stages.RECORDING, "recorded", pairs):
@@ -419,6 +425,9 @@ class Journal:
                 "files": files_of(intent.steps),
             }
             add_change(transaction, (intent.id, intent.time_ns, intent.proposal), state, fields, writer)
+        self._room -= writer.size
+        if not (reads_back or self._store.reads_back):
+            return []
         steps = read_steps(self._store, change_owner(intent.id), writer.seal)
         if steps is None:
             raise DamagedStoreError(errno.EIO, "a record is not as it was written")
@@ -428,16 +437,20 @@ class Journal:
         """Remove changes that are too old, and the oldest ones while there are too many bytes; never the last one."""
         store, retention = self._store, self._retention
         oldest = retention.oldest_ns()
+        if self._room > 0 and oldest < self._next_old_ns:
+            return
         last = 0  # of those to remove
-        if store.rows(
-            "SELECT 1 FROM (SELECT time_ns FROM changes ORDER BY id LIMIT 1) AS first WHERE time_ns < ?", oldest
-        ):
+        first = store.rows("SELECT CAST(time_ns AS bigint) FROM changes ORDER BY id LIMIT 1")
+        self._next_old_ns = (first[0][0] if first else None) or 0
+        if self._next_old_ns < oldest:
             [(last,)] = store.rows("SELECT coalesce(max(id), 0) FROM changes WHERE time_ns < ?", oldest)
-        if store.size() > retention.total_bytes:
+        size = store.size()
+        self._room = (retention.total_bytes - size) * _PART_OF_ROOM
+        if size > retention.total_bytes:
             sizes = store.rows("SELECT id, size FROM changes ORDER BY id DESC")
             [(proposed,)] = store.rows("SELECT coalesce(sum(size), 0) FROM proposals")
             recorded = sum(size for _, size in sizes)
-            most = retention.total_bytes * (recorded + proposed) / store.size()  # in the file, all takes more room
+            most = retention.total_bytes * (recorded + proposed) / size  # in the file, all takes more room
             if recorded > most:
                 kept = accumulate(size for _, size in sizes)
                 too_many = (number for (number, _), size in zip(sizes, kept, strict=True) if size > most * _LEFT)
@@ -510,7 +523,8 @@ class Journal:
         undone_by: dict[int, int] = {}
         changes = []
         for number, change in reversed(self._ended.items()):
-            changes.append(change._replace(undone_by=undone_by.get(number)))
+            by = undone_by.get(number)
+            changes.append(change if by is None else change._replace(undone_by=by))
             # An undo that was undone itself does not hold any more.
             if number not in undone_by and number not in self._rolled_back:
                 undone_by |= dict.fromkeys(change.undoes, number)
