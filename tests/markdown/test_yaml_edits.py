@@ -143,6 +143,7 @@ def test_what_cannot_change_alone_is_refused(text: str, says: str) -> None:
     ("text", "new", "after"),
     [
         ("a: | # c\n  x\nb: 1\n", "z", "a: z # c\nb: 1\n"),
+        ("a: |2 # c\n    x\n  # x\n# d\nb: 1\n", "z", "a: z # c\n# d\nb: 1\n"),  # the second is a line of the text
         ("a: &n >- # c\n  x\nb: 1\n", "p\nq", "a: |- # c\n  p\n  q\nb: 1\n"),
         ("a: 'x\n  y' # c\nb: 1\n", ["p"], "a: # c\n  - p\nb: 1\n"),
         ("a: [1,\n 2] # c\nb: 1\n", "z", "a: z # c\nb: 1\n"),

@@ -538,7 +538,8 @@ def test_a_bare_name_that_links_use_for_another_note_makes_no_second_one(
     before = snapshot(namesakes)
     code, message = refusal(open_vault(namesakes), tool, **arguments)
     assert code == NOTE_EXISTS
-    assert "'Projects/X.md'" in message  # the note that has the name
+    assert "already: 'Projects/X.md';" in message  # the note that has the name
+    assert "To change that note, edit 'Projects/X.md'." in message
     assert "3 files link" in message  # what would be edited
     assert "'/X.md'" in message.replace("x.md", "X.md")  # how to make another all the same
     assert snapshot(namesakes) == before
@@ -584,6 +585,18 @@ def test_a_file_that_keeps_its_name_may_share_it(namesakes: Path) -> None:
     call(vault, "move_notes", paths=["Sub/x", "Sub/Y"], to="New")
     call(vault, "move_notes", paths=["New"], to="X")
     assert (namesakes / "X/x.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [(1, "'0/L.md'"), (3, "'0/L.md', '1/L.md', '2/L.md'"), (5, "'0/L.md', '1/L.md', '2/L.md' and 2 more")],
+)
+def test_of_many_notes_that_have_a_name_some_are_named_and_the_others_counted(
+    tmp_path: Path, count: int, named: str
+) -> None:
+    vault = open_vault(write_vault(tmp_path, "".join(f"=== {number}/L.md\n" for number in range(count)) + "=== N.md\n"))
+    assert f"already: {named}. To change" in refusal(vault, "create_note", path="L", content="")[1]
+    assert f"already: {named}. Nothing was moved." in refusal(vault, "move_notes", paths=["N"], to="L")[1]
 
 
 def test_a_number_makes_a_note_that_no_link_means(namesakes: Path) -> None:

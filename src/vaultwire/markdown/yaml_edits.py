@@ -373,11 +373,6 @@ class _Editor:
             row -= 1 if column == 0 else 0
             while row > node.start[0] and not self._lines[row].strip():
                 row -= 1
-            # The rows of the text are as deep as its first one, and a comment behind it is not.
-            rows = (self._lines[each] for each in range(node.start[0] + 1, row + 1))
-            indent = _indent(next((line for line in rows if line.strip()), ""))
-            while row > node.start[0] and self._is_comment(row) and _indent(self._lines[row]) < indent:
-                row -= 1
         return row
 
     def _is_comment(self, row: int) -> bool:

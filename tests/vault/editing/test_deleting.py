@@ -145,8 +145,10 @@ def test_a_trash_that_is_a_link_is_not_used(root: Path, tmp_path: Path, inside: 
     elsewhere = root / "Folder" if inside else tmp_path
     (root / ".trash").symlink_to(elsewhere, target_is_directory=True)
     before = sorted(elsewhere.iterdir())
-    assert refused(open_vault(root).writing.delete, "Note", permanent=False) == PATH_OUTSIDE_VAULT
-    assert (root / "Note.md").exists()
+    vault = open_vault(root)
+    assert refused(vault.writing.delete, "Note", permanent=False) == PATH_OUTSIDE_VAULT
+    vault.writing.write("Note", "other notes change as before", "overwrite")
+    assert (root / "Note.md").read_text() == "other notes change as before\n"
     assert sorted(elsewhere.iterdir()) == before
 
 

@@ -74,6 +74,29 @@ def test_two_that_may_be_meant_are_both_suggested_and_neither_is_sure(tmp_path: 
     assert vault.arranging.fix_suggested("", "", NO_PROGRESS, dry_run=False).done.steps == []
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("Gardennig", [("Gardening", True)]),  # swapped
+        ("Agrdening", [("Gardening", True)]),
+        ("Gardning", [("Gardening", True)]),  # lacks one
+        ("Gardenning", [("Gardening", True)]),  # one too many
+        ("Gardeming", [("Gardening", False)]),  # another one: it may be another word
+        ("Gardenings", [("Gardening", False)]),  # a plural
+        ("Garednign", []),  # two slips
+        ("Plasn", [("Plans", False)]),  # short
+        ("Offic", [("Office for papers", False)]),  # three times as long
+        ("Bread", []),  # longer than that
+    ],
+)
+def test_a_slip_is_sure_in_a_long_name_if_nothing_else_may_be_meant(
+    tmp_path: Path, name: str, meant: list[tuple[str, bool]]
+) -> None:
+    notes = "=== Gardening.md\n=== Plans.md\n=== Office for papers.md\n=== Breads, cakes and rolls.md\n"
+    vault = open_vault(write_vault(tmp_path, f"{notes}=== A.md\n[[{name}]]\n"))
+    assert suggested(vault, "A") == {name: meant}
+
+
 def test_all_that_is_sure_is_fixed_as_one_change(root: Path) -> None:
     vault = open_vault(root)
     start = tree(root)

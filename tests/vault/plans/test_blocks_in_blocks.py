@@ -216,6 +216,11 @@ EDGES = [
     # a second paragraph of an item is a block of its own
     ("- a\n\n  b ^x\n\n  c\n", "replace", "NEW", "- a\n\n  NEW ^x\n\n  c\n"),
     ("- a\n\n  b ^x\n- c\n", "append", "NEW", "- a\n\n  b ^x\n\n  NEW\n- c\n"),
+    # an id alone where its block begins, right below one of another kind
+    ("# H\n^x\nb\n", "replace", "NEW", "# H\nNEW ^x\n"),
+    ("# H\n^x\n\nb\n", "replace", "NEW", "# H\nNEW ^x\n\nb\n"),
+    ("> ***\n> ^x\n", "replace", "NEW", "> ***\n> NEW ^x\n"),
+    ("# H\n^x\nb\n", "delete", None, "# H\n"),
     # a list in a list, named behind it
     ("- a\n  - b\n  - c\n\n  ^x\n- d\n", "delete", None, "- a\n- d\n"),
     # the title of a callout, and its text right below

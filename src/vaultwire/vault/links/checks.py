@@ -354,7 +354,10 @@ class Suggestions:
 
 
 def _is_slip(name: str, path: VaultPath) -> bool:
-    """Tell whether a long name only lacks or repeats a letter within it, or has two of them in the wrong order."""
+    """Tell whether a long name only lacks or repeats a letter within it, or has two of them in the wrong order.
+
+    It is known to differ by one slip from the name of the file, or by another letter.
+    """
     names = name, stem(path)
     extensions = {each.rpartition(".")[2] for each in names}
     if len(extensions) == 1:  # of attachments
@@ -365,7 +368,7 @@ def _is_slip(name: str, path: VaultPath) -> bool:
     if len(shorter) < len(longer):
         return longer[-1] == shorter[-1]  # else it may be a plural
     swapped = [at for at, (one, other) in enumerate(zip(shorter, longer, strict=True)) if one != other]
-    return len(swapped) == 2 and swapped[1] == swapped[0] + 1  # noqa: PLR2004 - two letters
+    return len(swapped) == 2  # noqa: PLR2004 - two letters
 
 
 def _ranked(name: str, near: Sequence[tuple[VaultPath, int]]) -> list[Suggestion]:

@@ -278,9 +278,8 @@ def _taken(path: VaultPath, others: list[VaultPath], links: int, *, is_new: bool
 
     ``is_new``: the file is to be made, not to be renamed.
     """
-    named = ", ".join(map(repr, others[:_MAX_NAMESAKES])) + (
-        f" and {len(others) - _MAX_NAMED} more" if others[3:] else ""
-    )
+    more = len(others) - _MAX_NAMESAKES
+    named = ", ".join(map(repr, others[:_MAX_NAMESAKES])) + (f" and {more} more" if more > 0 else "")
     count = "1 file links" if links == 1 else f"{links} files link"
     used = f"; {count} to it by its name alone" if links else ""
     rewritten = ": then those links are rewritten, so that they still lead where they lead now" if links else ""
