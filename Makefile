@@ -136,7 +136,7 @@ browser: $(VENV)/.developing
 # VAULTWIRE_PICTURES=FOLDER keeps screenshots.
 plugin: $(VENV)/.developing $(VENV)/plugin/.installed
 	VAULTWIRE_PLUGIN_MODULES=$(CURDIR)/$(VENV)/plugin/node_modules $(BIN)/python -m pytest -m "browser or npm" $(PARALLEL) \
-		tests/plugin tests/desk tests/remote $(ARGS)
+		tests/plugin tests/desk tests/remote tests/cluster $(ARGS)
 
 # The plugin's main.js, from packaging/obsidian-plugin/src. It is kept in git: the wheel is built without npm.
 plugin-js: $(VENV)/plugin/.installed

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import statistics
+import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,15 +77,15 @@ def missed_bounds(costs: Sequence[Cost]) -> list[str]:
     return missed
 
 
-def replay(request: Request) -> Cost:
-    """Make the calls of a request, and check what it leads to."""
+def replay(request: Request, start: Callable[..., Any] = subprocess.Popen) -> Cost:
+    """Make the calls of a request, and check what it leads to. ``start``: as for ``Server``."""
     with tempfile.TemporaryDirectory(prefix="vaultwire-bench-") as folder:
         vault = Path(folder, "vault")
         vault.mkdir()
         write_vault(request.vault, vault)
         variables = {"VAULTWIRE_CACHE": f"{folder}/cache", "VAULTWIRE_STATE": f"{folder}/state"}
         command = [sys.executable, "-m", "vaultwire", "stdio", "--vault", str(vault), *request.options(Path(folder))]
-        with Server(command, variables) as server:
+        with Server(command, variables, start) as server:
             server.open()
             for tool, given in request.before:
                 _text(server, tool, _arguments(given, Results(vault)))

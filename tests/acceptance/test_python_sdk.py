@@ -68,6 +68,9 @@ CALLS: dict[str, dict[str, Any]] = {
 
 VAULT = "=== Projects/Alpha.md\nThe fox. #project\n\n## Den\n\nHere.\n=== Other.md\nNothing.\n"
 
+# Each door and each mode. What is the same over both doors in every mode, the calls of all tools show.
+WAYS = [("stdio", "auto"), ("http", "legacy"), ("http", "2026-07-28")]
+
 Reach = Callable[..., StdioServerParameters | str]
 
 
@@ -142,7 +145,7 @@ def test_the_client_knows_who_it_talks_to(server: StdioServerParameters | str, m
     anyio.run(converse)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("server", "mode"), WAYS, indirect=["server"])
 def test_failures_reach_the_client_as_results(server: StdioServerParameters | str, mode: str) -> None:
     async def converse() -> None:
         async with Client(server, mode=mode, read_timeout_seconds=30) as client:
@@ -156,7 +159,7 @@ def test_failures_reach_the_client_as_results(server: StdioServerParameters | st
     anyio.run(converse)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("reach", "mode"), WAYS, indirect=["reach"])
 def test_progress_reaches_the_client(reach: Reach, mode: str) -> None:
     server = reach()
     came: list[tuple[float, float | None, str | None]] = []
@@ -175,7 +178,7 @@ def test_progress_reaches_the_client(reach: Reach, mode: str) -> None:
     assert came in ([(0, 2, "0 of 2 notes")], [(0, 1, "0 of 1 notes")], [(0, 2, "indexing: 0 of 2 files")])
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("server", "mode"), WAYS, indirect=["server"])
 def test_the_client_lists_completes_and_reads_resources(server: StdioServerParameters | str, mode: str) -> None:
     async def converse() -> None:
         async with Client(server, mode=mode, read_timeout_seconds=30) as client:
@@ -198,7 +201,7 @@ def test_the_client_lists_completes_and_reads_resources(server: StdioServerParam
     anyio.run(converse)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("reach", "mode"), WAYS, indirect=["reach"])
 def test_the_client_completes_and_reads_a_view_of_a_base(reach: Reach, mode: str, tmp_path: Path) -> None:
     write_vault(tmp_path, '=== Books.base\nfilters: file.ext == "md"\nviews: [{type: table, name: "To read #1"}]\n')
     server = reach()
@@ -220,7 +223,7 @@ def test_the_client_completes_and_reads_a_view_of_a_base(reach: Reach, mode: str
     anyio.run(converse)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("reach", "mode"), WAYS, indirect=["reach"])
 def test_the_client_lists_completes_and_gets_prompts(reach: Reach, mode: str, tmp_path: Path) -> None:
     write_vault(tmp_path, "=== Prompts/About a tag.md\nTell me about {{tag}}.\n")
     server = reach("--prompts", "Prompts")

@@ -11,6 +11,7 @@ import pytest
 
 from support.postgres import PostgresServer, running_postgres
 from vaultwire.cluster import database as module
+from vaultwire.cluster.calls import CallRows
 from vaultwire.cluster.database import NEWEST, Database, DatabaseError
 from vaultwire.cluster.leases import Leases
 from vaultwire.cluster.records import PostgresRecords
@@ -95,6 +96,9 @@ def test_a_server_needs_few_rights_only(url: str, connect: Connect, postgres: Po
     assert people.spend("answer", 60)
     assert people.begin_attempt("name ana")
     assert people.remove_person("Ana")
+    for calls in (CallRows(clerk, "one", ("notes",), 0), CallRows(clerk, "two", ("notes",), 60)):  # one drops rows
+        calls.exchange({(("clerk", ""), "read_note"): [0.0]})
+        calls.exchange({})
     with (
         psycopg.connect(postgres.url(name, "clerk", "pass word")) as connection,
         pytest.raises(psycopg.errors.InsufficientPrivilege),

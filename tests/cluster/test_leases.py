@@ -67,7 +67,7 @@ def test_an_owner_whose_time_is_over_changes_nothing(database: Database, url: st
     (new,) = take(database, "two")
     assert new.number == old.number + 1
     old.check()  # its own clock has not moved: only the database knows
-    assert Leases(database, "one", "", 15).renew([old]) == ([], [old])
+    assert Leases(database, "one", "", 15).renew([old]) == [old]
 
     def write(*, asks: bool) -> None:
         with records.writing() as transaction:
@@ -97,7 +97,7 @@ def test_an_owner_whose_own_clock_says_so_asks_nobody() -> None:
 def test_an_owner_nobody_has_replaced_goes_on(database: Database, url: str, postgres: PostgresServer) -> None:
     (lease,) = take(database, "one")
     expire(postgres, url)
-    assert Leases(database, "one", "", 15).renew([lease]) == ([], [])
+    assert Leases(database, "one", "", 15).renew([lease]) == []
     assert Leases(database, "two", "", 15).take(NOTES) is None
 
 
@@ -115,11 +115,13 @@ def test_what_is_given_back_is_free_at_once(database: Database) -> None:
 def test_a_person_moves_a_vault(database: Database) -> None:
     leases = take(database, "one")
     assert ask_back(database, "notes").replica == "one"
-    assert Leases(database, "one", "", 15).renew(leases) == (leases, [])
+    assert [owner.is_asked_back for owner in owners(database)] == [True]
+    assert Leases(database, "one", "", 15).renew(leases) == []
     Leases(database, "one", "", 15).give_back(leases, rests=True)
     assert Leases(database, "one", "", 15).take(NOTES) is None  # the others first
     (lease,) = take(database, "two")
-    assert Leases(database, "two", "", 15).renew([lease]) == ([], [])
+    assert Leases(database, "two", "", 15).renew([lease]) == []
+    assert [owner.is_asked_back for owner in owners(database)] == [False]
     with pytest.raises(DatabaseError, match=r"knows no vault 'other' \(it knows: notes\)"):
         ask_back(database, "other")
 

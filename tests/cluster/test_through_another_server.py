@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from support.postgres import PostgresServer
 from support.serving import Serving
 from support.teams import (
     VAULTS,
     Client,
     Start,
     count,
+    owners_for_many_tests,
     stateless,
     text_of,
     two_owners,
@@ -51,6 +53,13 @@ def start(tmp_path: Path, url: str) -> Iterator[Start]:
         yield begin
 
 
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory, postgres: PostgresServer) -> Iterator[tuple[Serving, Serving]]:
+    """The owners of Home and Work, for all tests that leave them as they are."""
+    with owners_for_many_tests(tmp_path_factory.mktemp("owners"), postgres, NOTES, *OPTIONS) as pair:
+        yield pair
+
+
 def tool_call(id_: int, vault: str, tool: str = "read_notes", **arguments: Any) -> dict[str, Any]:
     params = {"name": tool, "arguments": {**(arguments or {"paths": ["Note.md"]}), "vault": vault}}
     return {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}
@@ -69,8 +78,8 @@ def texts(answer: Any) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("is_owner", [False, True])
-def test_a_call_is_cancelled_through_another_server(start: Start, database: Database, *, is_owner: bool) -> None:
-    home, work = two_owners(start, database)
+def test_a_call_is_cancelled_through_another_server(servers: tuple[Serving, Serving], *, is_owner: bool) -> None:
+    home, work = servers
     called, told = (work, home) if is_owner else (home, work)
     client = Client(home, elicitation={})
     arguments = {"path": "Note.md", "permanent": True, "vault": "Work"}
@@ -110,8 +119,7 @@ def test_a_task_goes_on_at_its_server_and_is_asked_for_at_any(start: Start, data
 # ---------------------------------------------------------------------- prompts and skills
 
 
-def test_prompts_of_all_vaults_are_listed_and_fetched_at_every_server(start: Start, database: Database) -> None:
-    servers = two_owners(start, database, *OPTIONS)
+def test_prompts_of_all_vaults_are_listed_and_fetched_at_every_server(servers: tuple[Serving, Serving]) -> None:
     client = Client(servers[0])
     lists = [client.post(server, "prompts/list", {}).json["result"]["prompts"] for server in servers]
     assert lists[0] == lists[1]
@@ -127,8 +135,7 @@ def test_prompts_of_all_vaults_are_listed_and_fetched_at_every_server(start: Sta
     assert wrong[0] == wrong[1]
 
 
-def test_skills_of_all_vaults_are_listed_and_fetched_at_every_server(start: Start, database: Database) -> None:
-    servers = two_owners(start, database, *OPTIONS)
+def test_skills_of_all_vaults_are_listed_and_fetched_at_every_server(servers: tuple[Serving, Serving]) -> None:
     uris = [f"skill://vault/{vault}/{vault.lower()}-skill/SKILL.md" for vault in VAULTS]
     lists = [stateless(server, "skills/list", {}).json["result"]["skills"] for server in servers]
     assert lists[0] == lists[1]
@@ -178,8 +185,7 @@ def test_a_list_is_refused_while_a_vault_has_no_owner(start: Start, database: Da
 # ---------------------------------------------------------------------- batches
 
 
-def test_each_request_of_a_batch_goes_to_the_owner_of_its_vault(start: Start, database: Database) -> None:
-    servers = two_owners(start, database)
+def test_each_request_of_a_batch_goes_to_the_owner_of_its_vault(servers: tuple[Serving, Serving]) -> None:
     client = Client(servers[0], revision="2025-03-26")
     for server in servers:
         batch = [
@@ -202,8 +208,7 @@ def test_each_request_of_a_batch_goes_to_the_owner_of_its_vault(start: Start, da
         assert answers[5]["error"]["code"] == -32601
 
 
-def test_a_change_in_a_batch_with_a_notification_is_made_once(start: Start, database: Database) -> None:
-    servers = two_owners(start, database)
+def test_a_change_in_a_batch_with_a_notification_is_made_once(servers: tuple[Serving, Serving]) -> None:
     client = Client(servers[0], revision="2025-03-26")
     notification = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}
     for server, vault in itertools.product(servers, VAULTS):
@@ -213,8 +218,7 @@ def test_a_change_in_a_batch_with_a_notification_is_made_once(start: Start, data
         assert text.count("once") == len(servers)
 
 
-def test_what_refuses_a_whole_batch_is_said_as_by_one_server(start: Start, database: Database) -> None:
-    servers = two_owners(start, database)
+def test_what_refuses_a_whole_batch_is_said_as_by_one_server(servers: tuple[Serving, Serving]) -> None:
     batch = [tool_call(1, "Home"), tool_call(2, "Work")]
     newer = Client(servers[0])
     replies = [newer.send(server, batch) for server in servers]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 import json
+import queue
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from support.command_line import run_command
+from support.postgres import PostgresServer
 from support.serving import Reply, Serving
 from support.teams import (
     STATELESS,
@@ -21,6 +24,7 @@ from support.teams import (
     Start,
     count,
     issue,
+    owners_for_many_tests,
     text_of,
     two_owners,
     two_vaults,
@@ -28,8 +32,9 @@ from support.teams import (
     wait_for,
 )
 from vaultwire.cluster.database import Database
-from vaultwire.cluster.leases import owners
+from vaultwire.cluster.leases import Leases, owners
 from vaultwire.cluster.members import Members
+from vaultwire.cluster.replica import Replica
 
 
 @pytest.fixture
@@ -37,6 +42,13 @@ def start(tmp_path: Path, url: str) -> Iterator[Start]:
     """Starts a server with a state folder of its own, as on another machine."""
     with two_vaults(tmp_path, url) as begin:
         yield begin
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory, postgres: PostgresServer) -> Iterator[tuple[Serving, Serving]]:
+    """The owners of Home and Work, for all tests that leave them as they are."""
+    with owners_for_many_tests(tmp_path_factory.mktemp("owners"), postgres) as pair:
+        yield pair
 
 
 def read(server: Serving, vault: str) -> Reply:
@@ -47,23 +59,27 @@ def append(server: Serving, vault: str, text: str) -> Reply:
     return server.call("write_note", {"path": "Note.md", "content": text, "mode": "append", "vault": vault})
 
 
-def test_each_vault_has_an_owner_and_every_server_answers_for_both(start: Start, database: Database) -> None:
-    servers = two_owners(start, database)
+def changes(server: Serving, vault: str) -> int:
+    return text_of(server.call("list_changes", {"vault": vault, "limit": 1000})).count("Note.md")
+
+
+def test_each_vault_has_an_owner_and_every_server_answers_for_both(servers: tuple[Serving, Serving]) -> None:
+    before = {vault: changes(servers[0], vault) for vault in VAULTS}
     for server, vault in itertools.product(servers, VAULTS):
         assert f"in {vault}" in text_of(read(server, vault))
         assert "Note.md" in text_of(append(server, vault, "more\n"))
     for server, vault in itertools.product(servers, VAULTS):
-        assert "2 changes" in text_of(server.call("list_changes", {"vault": vault}))
+        assert changes(server, vault) == before[vault] + 2
         nested = {"tool": "list_changes", "arguments": {"vault_name": vault.lower()}}
-        assert "2 changes" in text_of(server.call("more_tools", nested))
+        direct = text_of(server.call("list_changes", {"vault": vault}))
+        assert text_of(server.call("more_tools", nested)) == direct
     for server in servers:  # a call that names none means the first
         assert "in Home" in text_of(server.call("read_notes", {"paths": ["Note.md"]}))
         assert "VAULT_NOT_FOUND" in text_of(read(server, "Nowhere"))
         assert server.call("no_such_tool", {}).status == 404
 
 
-def test_one_session_uses_both_vaults_through_every_server(start: Start, database: Database) -> None:
-    servers = two_owners(start, database)
+def test_one_session_uses_both_vaults_through_every_server(servers: tuple[Serving, Serving]) -> None:
     client = Client(servers[0])
     for server, vault in itertools.product(servers, VAULTS):
         arguments = {"path": "Note.md", "content": "line\n", "mode": "append", "vault": vault}
@@ -91,8 +107,7 @@ def test_one_session_uses_both_vaults_through_every_server(start: Start, databas
         assert values == ["Note.md"]
 
 
-def test_a_session_hears_of_both_vaults_at_every_server(start: Start, database: Database) -> None:
-    servers = two_owners(start, database)
+def test_a_session_hears_of_both_vaults_at_every_server(servers: tuple[Serving, Serving]) -> None:
     client = Client(servers[0])
     for vault in VAULTS:
         assert client.post(servers[1], "resources/subscribe", {"uri": uri(vault)}).json["result"] == {}
@@ -128,8 +143,7 @@ def listening(server: Serving, uris: list[str]) -> Generator[str]:
             yield from stream
 
 
-def test_a_client_without_a_session_hears_of_both_vaults(start: Start, database: Database) -> None:
-    servers = two_owners(start, database)
+def test_a_client_without_a_session_hears_of_both_vaults(servers: tuple[Serving, Serving]) -> None:
     for server in servers:
         stream = listening(server, [*map(uri, VAULTS)])
         assert next(stream).startswith("HTTP/1.1 200 ")
@@ -144,8 +158,8 @@ def test_a_client_without_a_session_hears_of_both_vaults(start: Start, database:
         stream.close()
 
 
-def test_a_question_to_the_client_and_its_answer_go_through_any_server(start: Start, database: Database) -> None:
-    home, work = two_owners(start, database)
+def test_a_question_to_the_client_and_its_answer_go_through_any_server(servers: tuple[Serving, Serving]) -> None:
+    home, work = servers
     client = Client(home, elicitation={})
     arguments = {"path": "Note.md", "permanent": True, "vault": "Work"}
     events = client.stream(home, "tools/call", {"name": "delete_note", "arguments": arguments})
@@ -158,13 +172,22 @@ def test_a_question_to_the_client_and_its_answer_go_through_any_server(start: St
     assert "in Work" in text_of(read(work, "Work"))
 
 
-def test_a_session_ends_everywhere(start: Start, database: Database) -> None:
-    servers = two_owners(start, database)
+def test_a_session_ends_everywhere(servers: tuple[Serving, Serving]) -> None:
     client = Client(servers[0])
     for server in servers:
         assert client.post(server, "resources/list", {}).status == 200
     assert client.request(servers[1], "DELETE").status == 204
     assert [client.post(server, "resources/list", {}).status for server in servers] == [404, 404]
+
+
+def test_a_newcomer_gets_its_share_once_it_has_been_there_for_the_time_of_a_lease(
+    start: Start, database: Database
+) -> None:
+    first = start()
+    wait_for(lambda: count(first) == len(VAULTS))
+    second = start()
+    wait_for(lambda: (count(first), count(second)) == (1, 1))
+    wait_for(lambda: [read(server, vault).status for server in (first, second) for vault in VAULTS] == [200] * 4)
 
 
 def test_nobody_uses_the_session_of_another_key(start: Start, database: Database, url: str) -> None:
@@ -297,3 +320,35 @@ def test_more_servers_than_vaults(database: Database) -> None:
     servers[1].meet(1)
     servers[1].meet(1)
     assert servers[0].meet(1)[1:] == (1, 1)  # the third gets none: nobody has more than a share
+
+
+@contextmanager
+def looking_once(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[queue.Queue[str]]:
+    """Run a server's part that looks at once, and then only for a reason; yield the vaults that it takes."""
+    monkeypatch.setattr("vaultwire.cluster.replica._LOOK_SECONDS", 1000.0)
+    database = Database(url)
+    taken: queue.Queue[str] = queue.Queue()
+    leases = Leases(database, "one", "http://one", 3000)
+    paths = {name: f"/{name}" for name in VAULTS}
+    replica = Replica(database, leases, paths, taken.put, on_loss=lambda _: None, tell=lambda _: None)
+    replica.start()
+    try:
+        yield taken
+    finally:
+        replica.stop()
+
+
+def test_a_server_looks_again_as_soon_as_a_lease_is_over(
+    url: str, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Leases(database, "gone", "http://gone", 1).take({"Work": "/Work"}) is not None
+    with looking_once(url, monkeypatch) as taken:
+        assert [taken.get(timeout=60) for _ in VAULTS] == [*VAULTS]
+
+
+def test_a_server_looks_often_while_a_vault_has_no_owner(
+    url: str, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Members(database, "other", "http://other", 60, VAULTS).meet(0)  # it has a share, and does not take it
+    with looking_once(url, monkeypatch) as taken:
+        assert [taken.get(timeout=60) for _ in VAULTS] == [*VAULTS]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 import socket
-import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
 from html import unescape
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 import pytest
 
 from support.authenticator import PRESENT, Authenticator
-from support.chromium import PATIENCE, Tab, in_browser, open_tab
+from support.chromium import in_browser, open_tab
 from support.serving import Serving
 from support.sign_in import PASSWORD, URL, Connecting
 from support.vaults import write_vault
@@ -271,35 +270,13 @@ def test_over_http_a_passkey_leads_to_the_page_of_consent(at_home: Serving, stor
     assert code not in output + errors
 
 
-def wait_for_title(tab: Tab, title: str) -> None:
-    """Wait for a page that a form leads to. It is not asked itself: a page that is being left answers nothing."""
-    deadline = time.monotonic() + PATIENCE
-    titles: list[str] = []
-    while titles[-1:] != [title]:
-        assert time.monotonic() < deadline, titles
-        with suppress(AssertionError):  # between two pages the browser refuses to answer
-            titles = [entry["title"] for entry in tab.do("Page.getNavigationHistory")["entries"]]
-    tab.wait_for("document.readyState === 'complete'")
-
-
 @in_browser
 def test_a_person_makes_a_passkey_and_signs_in_with_it_in_a_browser(at_home: Serving, store: Store) -> None:
     url = f"http://localhost:{at_home.port}"
     client = Connecting(at_home, url=url)
     client.register()
     with open_tab() as tab:
-        tab.do("WebAuthn.enable")
-        tab.do(
-            "WebAuthn.addVirtualAuthenticator",
-            options={
-                "protocol": "ctap2",
-                "transport": "internal",
-                "hasResidentKey": True,
-                "hasUserVerification": True,
-                "isUserVerified": True,
-                "automaticPresenceSimulation": True,
-            },
-        )
+        tab.add_authenticator()
         code = store.new_enrolment("Ana")
         tab.resize(360, 700)
         tab.go(f"{url}/passkey#{code}")
@@ -315,7 +292,7 @@ def test_a_person_makes_a_passkey_and_signs_in_with_it_in_a_browser(at_home: Ser
         tab.shoot("sign-in-with-passkey")
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
         tab.click("#passkey")
-        wait_for_title(tab, "Ana, what may claude.ai do?")
+        tab.wait_for_title("Ana, what may claude.ai do?")
         ticket = tab.evaluate("document.querySelector('[name=ticket]').value")
         allowed = client.submit(address, step="allow", ticket=ticket, access="read", days="30")
         assert allowed.headers["location"].startswith("https://claude.ai/")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from support.forking import loaded, run
 from support.ports import unused_port
 from support.service_managers import definition_of_unit, put_on_path, words_of_unit
 from support.vaults import write_vault
@@ -40,7 +41,6 @@ class Computer:
         (folder / "home").mkdir()
         (folder / "managers").mkdir()
         self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("XDG_")},
             "HOME": str(folder / "home"),
             "PATH": put_on_path(folder / "bin"),
             "MANAGER_STATE": str(folder / "managers"),
@@ -50,16 +50,8 @@ class Computer:
         self.port = unused_port()
 
     def run(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "vaultwire", "service", *words, "--system", self.system],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            env={**self.environment, **environment},
-            cwd=self.folder,
-            timeout=100,
-            check=False,
-        )
+        command = loaded("vaultwire", "service", *words, "--system", self.system)
+        return run(command, {**self.environment, **environment}, folder=self.folder)
 
     def install(self, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return self.run("install", "--vault", str(self.vault), "--port", str(self.port), *more, **environment)
@@ -72,6 +64,14 @@ class Computer:
     def calls(self) -> list[list[str]]:
         path = self.folder / "managers" / "calls.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.fixture(autouse=True)
+def no_folders_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out where this computer's person keeps settings: a computer of the tests has its home for them."""
+    for name in [*os.environ]:
+        if name.startswith("XDG_"):
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture(params=SYSTEMS)
@@ -337,7 +337,7 @@ def test_an_installation_in_a_cache_is_refused(linux: Computer) -> None:
     (cache / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n")
     refused = subprocess.run(
         [cache / "archive-v0" / "x" / "bin" / "python", "-m", "vaultwire", "service", "print", "--vault", linux.vault],
-        env={**linux.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, **linux.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         check=False,

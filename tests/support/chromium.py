@@ -11,8 +11,9 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,31 @@ class Tab:
             else:
                 break
         assert met, (holds, self.evaluate("document.body.innerText"), self.errors)
+
+    def wait_for_title(self, title: str) -> None:
+        """Wait for a page that a form leads to. It is not asked itself: a page that is being left answers nothing."""
+        deadline = time.monotonic() + PATIENCE
+        titles: list[str] = []
+        while titles[-1:] != [title]:
+            assert time.monotonic() < deadline, titles
+            with suppress(AssertionError):  # between two pages the browser refuses to answer
+                titles = [entry["title"] for entry in self.do("Page.getNavigationHistory")["entries"]]
+        self.wait_for("document.readyState === 'complete'")
+
+    def add_authenticator(self) -> None:
+        """Have a device with passkeys, whose owner unlocks it at once whenever a page asks."""
+        self.do("WebAuthn.enable")
+        self.do(
+            "WebAuthn.addVirtualAuthenticator",
+            options={
+                "protocol": "ctap2",
+                "transport": "internal",
+                "hasResidentKey": True,
+                "hasUserVerification": True,
+                "isUserVerified": True,
+                "automaticPresenceSimulation": True,
+            },
+        )
 
     def texts(self, selector: str) -> list[str]:
         """Return the texts of the elements that can be seen."""

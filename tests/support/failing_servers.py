@@ -7,12 +7,16 @@ import itertools
 import random
 import signal
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from support.mixed_load import Answer, Load, Outcome, Send, classify
 from support.serving import Serving
+from support.teams import count, spread, wait_for
+from vaultwire.cluster.database import Database
 
 SERVERS = 3
 
@@ -31,12 +35,11 @@ class Team:
         """Start the servers, and wait until the vaults are spread over them."""
         for _ in range(SERVERS):
             self.start()
-        self._wait_until_spread()
+        self._spread()
 
-    def _wait_until_spread(self) -> None:
-        most = -(-len(self._vaults) // SERVERS)
-        while self._owned()[-1] > most or sum(self._owned()) < len(self._vaults):
-            pass
+    def _spread(self) -> None:
+        with closing(Database(self._address)) as database:
+            spread(database, *self.servers, vaults=len(self._vaults))
 
     def start(self) -> None:
         """Start one more, with a state folder of its own."""
@@ -49,21 +52,28 @@ class Team:
 
     def owner(self) -> Serving:
         """Return a server that owns most vaults, as soon as all vaults have owners."""
-        while True:
-            owned = [server.request("GET", "/health").json["vaults"] for server in self.servers]
-            if sum(owned) == len(self._vaults):
-                return max(zip(owned, self.servers, strict=True), key=lambda pair: pair[0])[1]
+        owned: list[int] = []
+
+        def have_owners() -> bool:
+            owned[:] = self._owned()
+            return sum(owned) == len(self._vaults)
+
+        wait_for(have_owners)
+        return self.servers[owned.index(max(owned))]
 
     def _owned(self) -> list[int]:
-        return sorted(server.request("GET", "/health").json["vaults"] for server in self.servers)
+        return [*map(count, self.servers)]
 
     def wait_until_ready(self) -> None:
-        """Wait until the vaults are spread, so that none moves by itself, and each server answers calls or passes them on."""
-        self._wait_until_spread()
+        """Spread the vaults, so that none moves by itself, and wait until each server answers calls or passes them on."""
+        self._spread()
         for server, vault in itertools.product(self.servers, self._vaults):
             about = {"vault": vault.name} if len(self._vaults) > 1 else {}
-            while server.call("list_notes", {"limit": 1, **about}).status != http.client.OK:
-                pass
+            wait_for(partial(self._answers, server, {"limit": 1, **about}))
+
+    @staticmethod
+    def _answers(server: Serving, about: dict[str, Any]) -> bool:
+        return server.call("list_notes", about).status == HTTPStatus.OK
 
     def kill(self) -> None:
         """Kill an owner, and start another server once somebody owns the vaults."""

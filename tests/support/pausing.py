@@ -1,7 +1,8 @@
 """Pauses the owner of a vault (SIGSTOP) at each place of a change, lets another server take over, and wakes it again.
 
-Run as a program of its own, because it forks: ``python -m support.pausing WHERE URL PLAN POINTS``. Each owner that is paused is
-a process with a lease and connections of its own; it stops itself, and nothing but time tells it so.
+Run as a program of its own, because it forks: ``python -m support.pausing WHERE URL PLAN:POINTS...``. Each owner that is paused
+is a process with a lease and connections of its own; it stops itself, and nothing but time tells it so. Owners of all plans are
+paused before any of them is taken over: the leases of the first are over by then.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from support.killing import VAULT, NoIndex, merge, path, random_steps, rename_with_links, swap_names, tree
+from support.killing import VAULT, NoIndex, merge, path, rename_with_links, swap_names, tree
 from support.vaults import write_vault
 from vaultwire.cluster import records
 from vaultwire.cluster.database import Database
@@ -51,6 +53,7 @@ class Server:
         leases = Leases(self.database, name, "", seconds)
         while (taken := leases.take({root.parent.name: str(root)})) is None:
             assert waits, f"{name}: the vault has another owner"
+            threading.Event().wait(0.05)
         self.files = Files(str(root), 10_000_000)
         store = records.PostgresRecords(self.database, taken[0])
         index: Any = NoIndex()
@@ -100,47 +103,54 @@ def _paused(root: Path, url: str, plan: Callable[[Files], list[Step]], points: s
             is_unsure = "perhaps it is made" in str(error)
             is_refused = error.code == SERVER_BUSY or points != "checks"
             code = _UNSURE if is_unsure else _REFUSED if is_refused else _FAILED
-            sys.stderr.write(f"step {step}: {error.code}: {error}\n")
+            sys.stderr.write(f"{root.parent.name}: {error.code}: {error}\n")
         finally:
             sys.stderr.flush()
             os._exit(code)
     _, status = os.waitpid(child, os.WUNTRACED)
     if os.WIFSTOPPED(status):
         return child
-    assert os.waitstatus_to_exitcode(status) == 0, f"step {step}"
+    assert os.waitstatus_to_exitcode(status) == 0, f"{root.parent.name}"
     return None
 
 
-def main(where: str, url: str, plan_name: str, points: str) -> None:
-    """Pause, take over and wake at each point; print how many there were."""
-    kind, _, seed = plan_name.partition("-")
-    plan = random_steps(int(seed)) if kind == "random" else PLANS[kind]
-    old = tree(write_vault(Path(where) / "old" / "vault", VAULT))
+def main(where: str, url: str, *changes: str) -> None:
+    """Pause, take over and wake at each point of each change; print how many there were."""
     paused: list[tuple[Path, int]] = []
+    states: list[tuple[Any, Any]] = []  # of each of these vaults, before and after its change
+    counts = []
     try:
-        while True:
-            root = write_vault(Path(where) / f"step{len(paused)}" / "vault", VAULT)
-            child = _paused(root, url, plan, points, len(paused))
-            if child is None:
-                break
-            paused.append((root, child))
-        for step, (vault, owner) in enumerate(paused):
-            _take_over(vault, url, owner, step, (old, tree(root)))
+        for change in changes:
+            plan, _, points = change.partition(":")
+            old = tree(write_vault(Path(where) / change / "vault", VAULT))
+            before = len(paused)
+            while True:
+                step = len(paused) - before
+                root = write_vault(Path(where) / f"{change} {step}" / "vault", VAULT)
+                owner = _paused(root, url, PLANS[plan], points, step)
+                if owner is None:
+                    break
+                paused.append((root, owner))
+            counts.append(step)
+            states += [(old, tree(root))] * step
+        for (root, owner), whole in zip(paused, states, strict=True):
+            _take_over(root, url, owner, whole)
     finally:
         for _, owner in paused:
             with suppress(ProcessLookupError):
                 os.kill(owner, signal.SIGKILL)
-    sys.stdout.write(f"{len(paused)}\n")
+    sys.stdout.write(f"{' '.join(map(str, counts))}\n")
 
 
-def _take_over(root: Path, url: str, owner: int, step: int, whole: tuple[Any, Any]) -> None:
-    """Take the vault of a paused owner over, wake that, and check that it changes nothing. ``whole``: all or nothing done."""
+def _take_over(root: Path, url: str, owner: int, whole: tuple[Any, Any]) -> None:
+    """Take the vault of a paused owner over, wake that, and check that it changes nothing. ``whole``: nothing or all done."""
+    step = root.parent.name
     server = Server("two", root, url, 60, waits=True)
     with server.changes.locked():
         recovered = tree(root)
-    assert recovered in whole, f"step {step}: {sorted(recovered)}"
+    assert recovered in whole, f"{step}: {sorted(recovered)}"
     is_done = recovered == whole[1]
-    assert len(server.changes.latest()) == is_done, f"step {step}"
+    assert len(server.changes.latest()) == is_done, f"{step}"
     server.execute(lambda _: [Write(path("Of two.md"), None, b"of the second owner")])
     before = tree(root)
     on_record = [change.id for change in server.changes.latest()]
@@ -148,10 +158,10 @@ def _take_over(root: Path, url: str, owner: int, step: int, whole: tuple[Any, An
     _, status = os.waitpid(owner, 0)
     code = os.waitstatus_to_exitcode(status)
     # What it says of its change is so: "nothing was changed" only where nothing was.
-    assert code == _UNSURE or (code == 0) == is_done, f"step {step}: {code}, {is_done}"
-    assert code in (_UNSURE, _REFUSED, 0), f"step {step}: {code}"
-    assert tree(root) == before, f"step {step}: the first owner has changed files after it woke"
-    assert [change.id for change in server.changes.latest()] == on_record, f"step {step}"
+    assert code == _UNSURE or (code == 0) == is_done, f"{step}: {code}, {is_done}"
+    assert code in (_UNSURE, _REFUSED, 0), f"{step}: {code}"
+    assert tree(root) == before, f"{step}: the first owner has changed files after it woke"
+    assert [change.id for change in server.changes.latest()] == on_record, f"{step}"
     with server.changes.locked():
         pass
     server.database.close()

@@ -27,7 +27,9 @@ def put_on_path(folder: Path) -> str:
     folder.mkdir(parents=True)
     for name in NAMES:
         program = folder / name
-        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(__file__)} {name} "$@"\n')
+        # -I -S: nothing but Python's own library, which takes half of the time.
+        python = f"{shlex.quote(sys.executable)} -I -S {shlex.quote(__file__)}"
+        program.write_text(f'#!/bin/sh\nexec {python} {name} "$@"\n')
         program.chmod(0o755)
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
 

@@ -7,20 +7,22 @@ import json
 import os
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from support.command_line import run_command
+from support.postgres import PostgresServer
 from support.serving import Reply, Serving
 from support.vaults import write_vault
 from vaultwire.cluster.database import Database
-from vaultwire.cluster.leases import owners
+from vaultwire.cluster.leases import ask_back, owners
 
 Start: TypeAlias = Callable[..., Serving]
 OWNER, STAND_BY = "owner", "stand-by"
 VAULTS = ("Home", "Work")
+NOTES = "=== Note.md\nin NAME\n"
 STATELESS = "2026-07-28"
 
 
@@ -53,7 +55,7 @@ def text_of(reply: Reply) -> str:
 
 
 @contextmanager
-def two_vaults(folder: Path, url: str, text: str = "=== Note.md\nin NAME\n") -> Iterator[Start]:
+def two_vaults(folder: Path, url: str, text: str = NOTES) -> Iterator[Start]:
     """Yield what starts a server of two vaults, with a state folder of its own, as on another machine.
 
     ``text`` describes the notes of each (``write_vault``), with the vault's name as NAME, or LOWER.
@@ -79,10 +81,8 @@ def count(server: Serving) -> int:
 
 def two_owners(start: Start, database: Database, *options: str, **more: Any) -> tuple[Serving, Serving]:
     """Return two servers that own one vault each: that of Home, and that of Work."""
-    first = start(*options, **more)
-    wait_for(lambda: count(first) == len(VAULTS))
-    second = start(*options, **more)
-    wait_for(lambda: (count(first), count(second)) == (1, 1))
+    first, second = start(*options, **more), start(*options, **more)
+    spread(database, first, second)
     addresses = {owner.vault: owner.address for owner in owners(database)}
     by_address = {server.url: server for server in (first, second)}
     # Both have noted who owns what when both answer for both, be it that they have no such tool.
@@ -93,6 +93,30 @@ def two_owners(start: Start, database: Database, *options: str, **more: Any) -> 
         )
     )
     return by_address[addresses["Home"]], by_address[addresses["Work"]]
+
+
+@contextmanager
+def owners_for_many_tests(
+    folder: Path, postgres: PostgresServer, text: str = NOTES, *options: str
+) -> Iterator[tuple[Serving, Serving]]:
+    """Yield ``two_owners`` with a database of their own, for all tests of a module that leave them as they are."""
+    url = postgres.new_database()
+    with closing(Database(url)) as database, two_vaults(folder, url, text) as start:
+        database.upgrade()
+        yield two_owners(start, database, *options)
+
+
+def spread(database: Database, *servers: Serving, vaults: int = len(VAULTS)) -> None:
+    """Have each of these servers own its share, as a person does: a newcomer gets it only after the time of a lease."""
+    share = -(-vaults // len(servers))
+
+    def is_spread() -> bool:
+        counts = [*map(count, servers)]
+        if max(counts) > share:
+            ask_back(database, owners(database)[-1].vault)
+        return sum(counts) == vaults and max(counts) <= share
+
+    wait_for(is_spread)
 
 
 def stateless(

@@ -74,11 +74,11 @@ def test_more_tools_may_be_called_unless_it_is_denied() -> None:
 
 def test_a_limit_of_one_tool_counts_the_calls_of_the_other() -> None:
     rates = Rates({"read_note": 2}, lambda: 0.0)
-    rates.count("a", "read_notes", changes=False, also=["read_note"])
-    rates.count("a", "read_note", changes=False)
+    rates.count(("a", ""), "read_notes", changes=False, also=["read_note"])
+    rates.count(("a", ""), "read_note", changes=False)
     with pytest.raises(TooOften):
-        rates.count("a", "read_notes", changes=False, also=["read_note"])
-    rates.count("b", "read_notes", changes=False, also=["read_note"])
+        rates.count(("a", ""), "read_notes", changes=False, also=["read_note"])
+    rates.count(("b", ""), "read_notes", changes=False, also=["read_note"])
 
 
 @pytest.fixture

@@ -24,8 +24,10 @@ from vaultwire.installation import how_to_add
 from vaultwire.remote.store import SharedStore
 from vaultwire.transports import send_whole
 from vaultwire.trust.keys import SharedKeys
+from vaultwire.trust.limits import WINDOW_SECONDS
 
 try:
+    from vaultwire.cluster.calls import CallRows
     from vaultwire.cluster.database import Database, DatabaseError
     from vaultwire.cluster.keys import KeyRows
     from vaultwire.cluster.leases import Leases
@@ -80,13 +82,8 @@ class SharedServer:
             )
         replica = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
         leases = Leases(database, replica, url, network.lease_seconds)
-
-        def refresh() -> None:
-            keys.refresh()
-            if people is not None:
-                people.look_again()
-
-        self._replica = Replica(database, leases, vaults, self._gain, self._lose, place.observer.tell, refresh)
+        refreshes = [keys.refresh, *(() if people is None else (people.look_again,))]
+        self._replica = Replica(database, leases, vaults, self._gain, self._lose, place.observer.tell, refreshes)
         self._own_names = {name: shared for shared, name in self._names.items()}
         (handlers, new_session), narrow = make_methods(self._replica.records_of)
         self._router = Router(
@@ -98,6 +95,9 @@ class SharedServer:
             url,
             passes_on_to_loopback=place.address.is_local,
         )
+        if handlers.rates is not None:
+            handlers.rates.share({*filter(self._router.reaches_all, handlers.methods)})
+            refreshes.append(partial(handlers.rates.exchange, CallRows(database, replica, vaults, WINDOW_SECONDS)))
         handlers.vaults.load()  # the router needs the code of features, and is on the event loop
         handlers.vaults.is_here = lambda name: self._own_names[name] in self._router.here
         self._desk_vaults = desk_vaults(config, handlers.vaults.get, self._replica.records_of)

@@ -114,6 +114,10 @@ class Router:
         if entered is not None and self.loop is not None:
             call_on_loop(self.loop, entered.set)
 
+    def reaches_all(self, method: str) -> bool:
+        """Tell whether each server gets the requests of a method: about a session, a stream, what is in all vaults."""
+        return method in (*_OF_SESSION, _LISTEN) or self._is_of_all(method)
+
     def can_answer(self, vault: str) -> bool:
         """Tell whether a call about a vault would be answered, here or by another server."""
         standing = self._replica.standing(vault)

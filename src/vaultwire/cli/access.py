@@ -107,8 +107,8 @@ def _do_keys(options: argparse.Namespace, keys: Keys) -> int:
     except KeyRefused as error:
         complain(str(error))
         return 1
-    except OSError as error:
-        complain(f"cannot use the keys: {error}")
+    except OSError as error:  # of a file, or of a database
+        complain(f"cannot use the keys: {error if error.filename else error.strerror or error}")
         return 1
     return 0
 

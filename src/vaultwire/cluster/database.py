@@ -174,6 +174,18 @@ CREATE INDEX sessions_by_use ON vaultwire.sessions (used);
     ),
     ("CREATE TABLE vaultwire.keys (name text PRIMARY KEY, created text NOT NULL, fingerprint text NOT NULL)", 1),
     (_make_sign_in(), 1),
+    (
+        """
+CREATE TABLE vaultwire.calls (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    serves bytea NOT NULL,
+    server text NOT NULL,
+    calls text NOT NULL
+)
+""",
+        1,
+    ),
 )
 NEWEST = len(_MIGRATIONS)
 """The number of the schema that this version of the program makes."""
@@ -354,7 +366,7 @@ class Database:
                     f"{self.place} has schema {applied}, this version of vaultwire needs {NEWEST}: "
                     "vaultwire database upgrade URL adds what is missing, also while servers run"
                 )
-            tables = ["vaults", "members", "sessions", "keys", *_RECORDS, *_SIGN_IN]
+            tables = ["vaults", "members", "sessions", "keys", "calls", *_RECORDS, *_SIGN_IN]
             rights = " AND ".join(
                 f"has_table_privilege('vaultwire.{table}', '{right}')"
                 for table in tables

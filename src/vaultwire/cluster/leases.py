@@ -76,7 +76,10 @@ class Lease:
 
 
 class Owner(NamedTuple):
-    """Who owns a vault: the server's name and address, "" for nobody, and how many seconds of the lease are left."""
+    """Who owns a vault: the server's name and address, "" for nobody, and how many seconds of the lease are left.
+
+    ``is_asked_back``: a person wants the owner to leave it to another server.
+    """
 
     vault: str
     path: str
@@ -84,6 +87,7 @@ class Owner(NamedTuple):
     address: str
     number: int
     seconds_left: float
+    is_asked_back: bool
 
 
 class Leases:
@@ -146,26 +150,23 @@ class Leases:
             )
             transaction.execute(sql, (names,))
 
-    def renew(self, leases: list[Lease]) -> tuple[list[Lease], list[Lease]]:
-        """Make the leases last for their whole time again. Return those that somebody has asked for, and the lost ones."""
+    def renew(self, leases: list[Lease]) -> list[Lease]:
+        """Make the leases last for their whole time again. Return those that are lost."""
         asked_at = now()
-        asked, lost = [], []
+        lost = []
         with self._database.transaction() as transaction:
             for lease in sorted(leases, key=lambda each: each.name):  # always in this order, as in ``take``
                 sql = (
                     "UPDATE vaults SET until = clock_timestamp() + make_interval(secs => %s) "
-                    "WHERE id = %s AND fencing = %s AND replica = %s RETURNING is_asked_back"
+                    "WHERE id = %s AND fencing = %s AND replica = %s"
                 )
                 values = (lease.seconds, lease.vault, lease.number, self.replica)
-                row = transaction.execute(sql, values).fetchone()
-                if row is None:
+                if transaction.execute(sql, values).rowcount != 1:
                     lost.append(lease)
-                elif row[0]:
-                    asked.append(lease)
         for lease in leases:
             if lease not in lost:
                 lease.renewed(asked_at)
-        return asked, lost
+        return lost
 
     def give_back(self, leases: list[Lease], *, rests: bool) -> None:
         """End the leases at once, so that another server may take the vaults. ``rests``: let others have them first."""
@@ -196,15 +197,15 @@ def owners(database: Database) -> list[Owner]:
     """Return who owns which vault, by name. Raises RecordsAwayError."""
     sql = (
         "SELECT name, path, CASE WHEN until > clock_timestamp() THEN replica ELSE '' END, address, fencing, "
-        "CASE WHEN until > clock_timestamp() THEN extract(epoch FROM until - clock_timestamp())::float8 ELSE 0 END "
-        "FROM vaults ORDER BY name"
+        "CASE WHEN until > clock_timestamp() THEN extract(epoch FROM until - clock_timestamp())::float8 ELSE 0 END, "
+        "is_asked_back FROM vaults ORDER BY name"
     )
     with database.transaction() as transaction:
         return [Owner(*row) for row in transaction.execute(sql).fetchall()]
 
 
 def ask_back(database: Database, name: str) -> Owner:
-    """Ask the owner of a vault to give it back, which it does with its next renewal; return who that is.
+    """Ask the owner of a vault to give it back, which it does when it looks, within a second; return who that is.
 
     Raises DatabaseError for a vault that the database does not know, and RecordsAwayError.
     """

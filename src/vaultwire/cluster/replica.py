@@ -1,14 +1,15 @@
 """One server's part among several: takes leases of vaults, renews them, and gives them back.
 
-Each vault has an owner of its own. Once a second a server looks who is there, which vaults are free, and who owns the others.
-Nothing waits for a message of the database.
+Each vault has an owner of its own. Once a second a server looks who is there, which vaults are free, and who owns the others;
+sooner when a lease ends or a vault has no owner, because then somebody waits for an answer. Nothing waits for a message of the
+database.
 """
 
 from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultwire.cluster.database import Database, DatabaseError
@@ -52,17 +53,17 @@ class Replica:
         on_gain: Callable[[str], None],
         on_loss: Callable[[str], None],
         tell: Callable[[str], None],
-        refresh: Callable[[], None] = lambda: None,
+        refreshes: Sequence[Callable[[], None]] = (),
     ) -> None:
         """``vaults`` are the paths of the vaults, by the names that all servers have for them. ``tell`` writes to the log.
 
-        ``refresh`` reads again what else is in the database; it is called with each look.
+        Each of ``refreshes`` reads again what else is in the database; they are called with each look.
         """
         self._database = database
         self._leases = leases
         self._members = Members(database, leases.replica, leases.address, leases.seconds, vaults)
         self._vaults = vaults
-        self._on_gain, self._on_loss, self._tell, self._refresh = on_gain, on_loss, tell, refresh
+        self._on_gain, self._on_loss, self._tell, self._refreshes = on_gain, on_loss, tell, refreshes
         self._held: dict[str, Lease] = {}
         self._leaving: dict[str, threading.Thread] = {}  # what gives a vault back
         self._owners: dict[str, str] = {}  # the addresses of the owners of the other vaults
@@ -108,7 +109,8 @@ class Replica:
             pause = min(_LOOK_SECONDS, self._leases.seconds / _RENEWALS)
             try:
                 self._renew()
-                self._refresh()
+                for refresh in self._refreshes:
+                    refresh()
                 # A lease that nobody renews is taken at its end, and not up to a second later.
                 pause = max(_LEAST_PAUSE, min(pause, self._look()))
                 self._note("")
@@ -136,7 +138,7 @@ class Replica:
         if not leases or (now() - self._renewed_at < self._leases.seconds / _RENEWALS and not self.problem):
             return
         at = now()
-        asked, lost = self._leases.renew(leases)
+        lost = self._leases.renew(leases)
         self._renewed_at = at
         for lease in lost:
             if self._may_leave(lease):  # else this server has given it back itself
@@ -144,13 +146,11 @@ class Replica:
                 self._tell(f"another server has taken {lease.name}: this one was silent for too long")
                 self._members.come_back()
                 self._release(lease, rests=False)
-        for lease in asked:
-            self._release(lease, rests=True)
 
     def _look(self) -> float:
-        """Note who is there and who owns what, take vaults that are free, and give back what a newcomer has a share of.
+        """Note who is there and who owns what, take vaults that are free, give back what a person or a newcomer asks for.
 
-        Return the seconds until the first lease of another server ends if it is not renewed.
+        Return the seconds until the first lease of another server ends if it is not renewed, 0 while a vault changes hands.
         """
         meeting = self._members.meet(len(self._held))
         there = [owner for owner in owners(self._database) if owner.replica]
@@ -173,11 +173,17 @@ class Replica:
             vaults = ", ".join(name for name, owner in sorted(self._owners.items()) if owner == address)
             self._tell(f"{address} owns {vaults}; requests for that are passed on to there")
         leases = sorted(self._held.values(), key=lambda lease: lease.name)
+        asked = {(owner.vault, owner.number) for owner in there if owner.is_asked_back}
+        for lease in leases:
+            if (lease.name, lease.number) in asked:
+                self._release(lease, rests=True)
         staying = [lease for lease in leases if lease.name not in self._leaving]
         for lease in staying[max(meeting.share, len(staying) - meeting.wanted) :]:
             self._release(lease, rests=True)
         if problems:
             raise problems[0]
+        if self._leaving or any(now() - since < _FREE_SECONDS for since in self._free_since.values()):
+            return 0.0
         return min(ends, default=_LOOK_SECONDS)
 
     def _has_room(self, name: str, share: int) -> bool:

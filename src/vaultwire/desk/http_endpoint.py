@@ -20,6 +20,7 @@ from vaultwire.desk.access import COOKIE, COOKIE_SECONDS, Access
 from vaultwire.desk.api import Call, DeskApi, DeskRefusal, DeskVaults, Picture, parse_object, refusal_of
 from vaultwire.desk.running import CODE_HEADER
 from vaultwire.transports import await_leaving, read_body, send_whole, set_cookie
+from vaultwire.vault.changes.record_store import RecordsAwayError, busy
 from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
@@ -87,7 +88,8 @@ async def send_json(send: Send, status: int, value: Any, *headers: tuple[bytes, 
 async def send_refusal(send: Send, refusal: DeskRefusal) -> None:
     """Send a refusal to a script of the page."""
     error = {"code": refusal.code, "message": refusal.message, "details": refusal.details}
-    await send_json(send, refusal.status, {"error": error})
+    retry = [(b"retry-after", b"%d" % refusal.details["retryAfter"])] if "retryAfter" in refusal.details else []
+    await send_json(send, refusal.status, {"error": error}, *retry)
 
 
 async def send_text_page(send: Send, status: int, title: str, *paragraphs: str, form: str = "") -> None:
@@ -356,6 +358,8 @@ class DeskEndpoint:
             await self._answer(path, scope, headers, receive, send)
         except VaultError as error:
             await send_refusal(send, refusal_of(error))
+        except RecordsAwayError as error:  # the database of several servers, in whatever was asked for
+            await send_refusal(send, refusal_of(busy(error)))
         except DeskRefusal as refusal:
             if is_for_script:
                 await send_refusal(send, refusal)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from vaultwire.server.skills import Skills
     from vaultwire.server.workers import Task
     from vaultwire.toolkit.catalog import Toolset
+    from vaultwire.trust.limits import Rates
     from vaultwire.trust.policy import Policy
     from vaultwire.vault.index.freshness import OnChange
     from vaultwire.vault.vault import Vault
@@ -135,6 +136,11 @@ class Handlers:
     def read_only(self) -> bool:
         """Whether nothing can be changed in this run."""
         return self._policy.read_only
+
+    @property
+    def rates(self) -> Rates | None:
+        """Counts the calls of each client, None where nobody has a limit."""
+        return None if self._middleware is None else self._middleware.rates
 
     def handle(self, request: Request, dialect: Dialect) -> Answer | Job | Listening:
         """Return the answer, the job that makes it, or a ``Listening``. Quick: it runs on the thread that reads."""

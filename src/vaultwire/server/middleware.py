@@ -44,7 +44,7 @@ class Middleware:
     ) -> None:
         """``most_characters``: of text (or of data as base64) in one answer."""
         self._audit = audit
-        self._rates = rates
+        self.rates = rates
         self._most_characters = most_characters
 
     def handle(
@@ -61,7 +61,7 @@ class Middleware:
             tool = known_name(given, descriptions) if isinstance(given, str) else None
             fail = AnswerForm(request.revision, dialect, tool, descriptions).failure
         answer: Answer | Job | Listening | None = None
-        if self._rates is not None:
+        if self.rates is not None:
             answer = self._check_rate(request, fail, tool, descriptions)
         answer = answer or handle(request, dialect)
         entry = _AuditEntry(self._audit, request, tool)
@@ -79,7 +79,7 @@ class Middleware:
         self, request: Request, fail: Fail, tool: str | None, descriptions: Mapping[str, Mapping[str, Any]]
     ) -> Answer | None:
         """Count the request; return a refusal if there were too many."""
-        assert self._rates is not None
+        assert self.rates is not None
         name, changes, of = request.method, False, ""
         also: list[str] = []
         if request.method == "tools/call":
@@ -91,7 +91,7 @@ class Middleware:
                 arguments = request.params.get("arguments")
                 also = [*names_of(tool)[1:], *(work_of(tool, arguments) if isinstance(arguments, dict) else ())]
         try:
-            self._rates.count(request.peer.identity, name, changes=changes, also=also)
+            self.rates.count(request.peer.identity, name, changes=changes, also=also)
         except TooOften as refused:
             return fail(RATE_LIMITED, f"Rate limit exceeded{of} ({refused}).", {"retryAfter": refused.retry_after})
         return None

@@ -1,6 +1,7 @@
 """Limits for clients: the numbers, each with its reason, those that the person chose, and the count of calls in a minute.
 
-``Rates`` counts in sliding windows for each client; its caller decides what one client is. Others enforce the other limits.
+``Rates`` counts in sliding windows for each client, also with other servers; its caller decides what one client is. Others
+enforce the other limits.
 """
 
 from __future__ import annotations
@@ -8,7 +9,23 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol, TypeAlias
+
+    Key: TypeAlias = tuple[tuple[str, str], str]
+    """A client (``Peer.identity``), and the name of a tool or method, "" for all together."""
+    Calls: TypeAlias = dict[Key, list[float]]
+    """Calls, each as the seconds since it was made."""
+
+    class CallRows(Protocol):
+        """The calls that several servers have counted, in a database."""
+
+        def exchange(self, calls: Calls, /) -> Calls:
+            """Keep calls for the other servers; return those of the others not returned before. Raises OSError."""
+
 
 # From the contract ("Resource Limits": maxFileSize, timeouts).
 MAX_NOTE_BYTES = 10 * 1024 * 1024
@@ -125,6 +142,16 @@ class TooOften(Exception):  # noqa: N818 - a refusal, no error
         self.retry_after = retry_after
 
 
+class _Window(deque[float]):
+    """When calls were made, the oldest first."""
+
+    __slots__ = ("has_others",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_others = False  # calls of other servers have come in: it may have more than are allowed
+
+
 class Rates:
     """The calls of the last minute, by client. Safe to use from several threads."""
 
@@ -136,9 +163,38 @@ class Rates:
         self._most = dict(most)
         self._now = now
         self._lock = threading.Lock()
-        self._windows: dict[tuple[Hashable, str], deque[float]] = {}  # the one used last is last
+        self._windows: dict[Key, _Window] = {}  # the one used last is last
+        self._new: dict[Key, deque[float]] | None = None  # what other servers are to count, too
+        self._reach_all: Collection[str] = ()
 
-    def count(self, client: Hashable, tool: str, *, changes: bool, also: Collection[str] = ()) -> None:
+    def share(self, reach_all: Collection[str]) -> None:
+        """Keep calls for other servers from now on, until the next ``exchange``.
+
+        ``reach_all``: methods whose requests go to all servers, so that each of them counts them by itself.
+        """
+        self._new, self._reach_all = {}, reach_all
+
+    def exchange(self, rows: CallRows) -> None:
+        """Hand over what was counted here since the last time, and count what other servers have. Raises OSError.
+
+        No call waits for it. What could not be handed over counts here only.
+        """
+        now = self._now()
+        with self._lock:
+            new, self._new = self._new or {}, {}
+        calls = {key: [now - at for at in times if at > now - WINDOW_SECONDS] for key, times in new.items()}
+        others = rows.exchange({key: ages for key, ages in calls.items() if ages})
+        now = self._now()
+        with self._lock:
+            for key, ages in others.items():
+                window = self._current(key, now)
+                times = sorted((*window, *(now - age for age in ages)))
+                window.clear()
+                window.extend(times)
+                window.has_others = True
+            _drop_oldest(self._windows)
+
+    def count(self, client: tuple[str, str], tool: str, *, changes: bool, also: Collection[str] = ()) -> None:
         """Count a call. Raises TooOften; a refused call does not count.
 
         ``also``: tools whose work the call does, too. It counts for those that have a number of their own.
@@ -148,33 +204,48 @@ class Rates:
             most = self._most.get(CHANGES) if changes else None
         if most is None:
             most = self._most.get(EACH)
-        total = self._most.get(TOTAL)
+        limits = [] if most is None else [(tool, most)]
+        limits += [(name, self._most[name]) for name in also if name in self._most]
+        limits += [("", self._most[TOTAL])] if TOTAL in self._most else []
         now = self._now()
         with self._lock:
-            windows = []
-            if most is not None:
-                windows.append(self._checked((client, tool), most, f"calls of {tool}", now))
-            windows += [
-                self._checked((client, name), self._most[name], f"calls of {name}", now)
-                for name in also
-                if name in self._most
-            ]
-            if total is not None:
-                windows.append(self._checked((client, ""), total, "calls", now))
+            windows = [self._checked((client, name), most, now) for name, most in limits]
             for window in windows:
                 window.append(now)
-            while len(self._windows) > _MAX_WINDOWS:
-                del self._windows[next(iter(self._windows))]
+            if self._new is not None and tool not in self._reach_all:
+                for name, most in limits:
+                    self._new.setdefault((client, name), deque(maxlen=most)).append(now)
+                _drop_oldest(self._new)
+            _drop_oldest(self._windows)
 
-    def _checked(self, key: tuple[Hashable, str], most: int, of: str, now: float) -> deque[float]:
-        """Return the window without calls older than a minute. Raises TooOften if it is full. The caller holds the lock."""
+    def _checked(self, key: Key, most: int, now: float) -> _Window:
+        """Return the window without calls older than a minute. Raises TooOften if it is full. The caller holds the lock.
+
+        Servers learn of each other's calls only afterwards. What is more than a minute may have counts for the minutes that
+        follow: else a client could make too many calls each minute, all at once.
+        """
+        window = self._current(key, now)
+        if window.has_others:
+            window.has_others = False
+            for place in range(most, len(window)) if most else ():
+                window[place] = max(window[place], window[place - most] + WINDOW_SECONDS)
+        if len(window) >= most:
+            free_at = window[len(window) - most] + WINDOW_SECONDS if most else now + WINDOW_SECONDS
+            of = f"calls of {key[1]}" if key[1] else "calls"
+            raise TooOften(most, of, max(1, math.ceil(free_at - now)))
+        return window
+
+    def _current(self, key: Key, now: float) -> _Window:
+        """Return the window without calls older than a minute, as the one used last. The caller holds the lock."""
         window = self._windows.pop(key, None)
         if window is None:
-            window = deque()
+            window = _Window()
         self._windows[key] = window
         while window and window[0] <= now - WINDOW_SECONDS + _ROUNDING:
             window.popleft()
-        if len(window) >= most:
-            free_at = window[len(window) - most] + WINDOW_SECONDS if most else now + WINDOW_SECONDS
-            raise TooOften(most, of, max(1, math.ceil(free_at - now)))
         return window
+
+
+def _drop_oldest(entries: dict[Key, Any]) -> None:
+    while len(entries) > _MAX_WINDOWS:
+        del entries[next(iter(entries))]

@@ -104,3 +104,15 @@ def test_a_search_finds_what_looking_into_each_note_finds(tmp_path: Path) -> Non
         found = index.search(query, None, 0, 50, NO_PROGRESS)
         assert {hit.path for hit in found.hits} == expected, asked
         assert found.total == len(expected), asked
+
+
+def test_a_search_follows_encoded_text_that_comes_and_goes(tmp_path: Path) -> None:
+    root = tmp_path / "vault"
+    root.mkdir()
+    note, inside = root / "note.md", parse_query(BASE64[700:712])
+    note.write_text("plan\n")
+    _, index, _ = open_stored(root, tmp_path / "cache", TextIndex)
+    for text, total in (("plan\n", 0), (f"{ENCODED['MIME']}\n", 1), (ENCODED["data URL"], 1), ("end\n", 0)):
+        note.write_text(text)
+        found = [index.search(inside, None, 0, 5, NO_PROGRESS) for _ in range(2)]
+        assert [each.total for each in found] == [total] * 2, text[:80]

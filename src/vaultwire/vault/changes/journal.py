@@ -523,7 +523,8 @@ class Journal:
         undone_by: dict[int, int] = {}
         changes = []
         for number, change in reversed(self._ended.items()):
-            changes.append(change._replace(undone_by=undone_by.get(number)))
+            by = undone_by.get(number)
+            changes.append(change if by is None else change._replace(undone_by=by))
             # An undo that was undone itself does not hold any more.
             if number not in undone_by and number not in self._rolled_back:
                 undone_by |= dict.fromkeys(change.undoes, number)

@@ -480,6 +480,10 @@ class Catalog:
         rows = self.rows(f"SELECT 1 WHERE EXISTS ({pending}) OR EXISTS (SELECT 1 FROM gone)")
         return bool(rows)
 
+    def paths(self, ids: Sequence[int]) -> dict[int, VaultPath]:
+        """Return the paths of the files with these ids. Ids gone and excluded are left out."""
+        return dict(self.rows(f"SELECT id, path FROM files WHERE id {IN_LIST} AND NOT is_excluded", (json.dumps(ids),)))
+
     def stats(self, ids: Sequence[int]) -> dict[int, tuple[NoteStat, bool]]:
         """Return the stats of the files with these ids, each with whether it is racy. Ids gone and excluded are left out."""
         statement = f"SELECT id, path, size, modified, stamp, is_racy FROM files WHERE id {IN_LIST} AND NOT is_excluded"

@@ -10,7 +10,7 @@ import json
 import threading
 import time
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Self
 
@@ -183,6 +183,7 @@ class Snapshot(NamedTuple):
 
     The caches: counts by folder, results by query and folder. ``so_far``: the first build goes on, and the snapshot has only
     the notes indexed so far. ``lacks_changes``: many notes have changed, and the catalog does not have all of it yet.
+    ``encoded``: the ids of the notes of which the text index lacks encoded text.
     """
 
     version: tuple[int, int]
@@ -193,10 +194,11 @@ class Snapshot(NamedTuple):
     results: dict[tuple[Query, VaultPath | None], SearchResults]
     so_far: IndexedSoFar | None
     lacks_changes: bool
+    encoded: Sequence[int] = ()
 
     @classmethod
     def of(cls, catalog: Catalog, version: tuple[int, int], lacks: Lacks) -> Self:
-        """Read a snapshot from the catalog, without what it may lack."""
+        """Read a snapshot from the catalog, without what it may lack, and without ``encoded``."""
         # Read first: if more is committed in between, the snapshot does not hold for the next search (``_holds``).
         commits = catalog.meta("commits")
         so_far = catalog_queries.indexed_so_far(catalog) if lacks.may_be_first_build else None
@@ -297,7 +299,8 @@ class Searches:
             if latest.commits != self._updater.committed:  # else this process has made it, and has it loaded
                 parts.text.refresh()
             parts.words.refresh()
-        self._snapshot = latest
+        encoded = parts.text.search(ExactValue(KIND, HAS_ENCODED), latest.left_out, 0, None).ids
+        self._snapshot = latest = latest._replace(encoded=encoded)
         return latest
 
     def _results(self, snapshot: Snapshot, query: Query, folder: VaultPath | None, progress: Progress) -> SearchResults:
@@ -364,7 +367,7 @@ class SearchResults:
         lacking = [(row.id, row.stat.path) for row in snapshot.rows]
         left_out = snapshot.left_out
         if planned.encoded:
-            encoded = self._with_encoded(planned.encoded, left_out)
+            encoded = self._with_encoded(planned.encoded, snapshot.encoded)
             left_out = left_out + array("q", [note_id for note_id, _ in encoded])
             lacking += encoded
         self._ranking = parts.text.ranking(plan, left_out)
@@ -378,18 +381,17 @@ class SearchResults:
         self._total = len(self._waiting)  # candidates
         self._take()
 
-    def _with_encoded(self, sought: frozenset[bytes], left_out: array[int]) -> list[tuple[int, VaultPath]]:
-        """Return the notes that may have one of the texts in what the text index lacks of them."""
-        ids = self.parts.text.search(ExactValue(KIND, HAS_ENCODED), left_out, 0, None).ids
+    def _with_encoded(self, sought: frozenset[bytes], ids: Sequence[int]) -> list[tuple[int, VaultPath]]:
+        """Return those of the notes that may have one of the texts in what the text index lacks of them."""
         notes: list[tuple[int, VaultPath]] = []
-        for note_id, (stat, _) in self.parts.catalog.stats(ids).items():
+        for note_id, path in self.parts.catalog.paths(ids).items():
             self._progress.check()
             with suppress(VaultError):  # it is gone, and the next change of the index says so
-                data = self._files.read(stat.path).data
-                if not is_note(stat.path):  # a canvas writes some characters in another way
-                    data = searchable_text(stat.path, data).encode("utf-8", "replace")
+                data = self._files.read(path).data
+                if not is_note(path):  # a canvas writes some characters in another way
+                    data = searchable_text(path, data).encode("utf-8", "replace")
                 if may_lie_inside(data, sought):
-                    notes.append((note_id, stat.path))
+                    notes.append((note_id, path))
         return notes
 
     def _match_lacking(self, lacking: list[tuple[int, VaultPath]], below: str) -> list[tuple[float, VaultPath, int]]:
@@ -479,12 +481,12 @@ class SearchResults:
         hits = self._ranking.page(self._taken, size)
         if not self._batches:
             self._total += hits.total
-        stats = self.parts.catalog.stats(hits.ids)
-        self._total -= len(hits.ids) - len(stats)
+        paths = self.parts.catalog.paths(hits.ids)
+        self._total -= len(hits.ids) - len(paths)
         batch = [
-            (-score * _SCALE, stats[note_id][0].path, note_id)
+            (-score * _SCALE, paths[note_id], note_id)
             for note_id, score in zip(hits.ids, hits.scores, strict=True)
-            if note_id in stats
+            if note_id in paths
         ]
         self._batches += 1
         self._taken += len(hits.ids)
@@ -511,10 +513,10 @@ class SearchResults:
             self._take()
         part = slice(self._checked, self._checked + _READ_AT_ONCE)
         ids = self._candidates.ids[part].tolist()
-        stats = self.parts.catalog.stats(ids)
+        paths = self.parts.catalog.paths(ids)
         self._progress.report(self._checked, self._total, f"{self._checked} of {self._total} notes")
         for note_id, score in zip(ids, self._candidates.scores[part], strict=True):
-            match = self._match(stats[note_id][0].path) if note_id in stats else None
+            match = self._match(paths[note_id]) if note_id in paths else None
             self._checked += 1
             if match is not None:
                 self._matched.add(note_id, score)

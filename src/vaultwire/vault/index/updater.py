@@ -254,7 +254,7 @@ def _parsed(record: Record, text: str, *, has_inline_fields: bool) -> Record:
 
 def _has_endless_piece(text: str, names: Iterable[str]) -> bool:
     # Encoded text is left out of the words, but not of the exact values.
-    return any(map(has_endless_piece, names)) or (has_endless_piece(text) and has_endless_piece(without_encoded(text)))
+    return has_endless_piece("\n".join(names)) or (has_endless_piece(text) and has_endless_piece(without_encoded(text)))
 
 
 # When the text index commits while many notes are put into it. Pure.

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from vaultwire.markdown.patterns import compile_pattern
@@ -195,6 +196,7 @@ class _Context(NamedTuple):
         return "]" in self.stops
 
 
+@lru_cache(maxsize=16)  # a search parses its query as a question, for notes, and for attachments
 def parse_query(text: str) -> Query:
     """Parse a query. Raises VaultError (INVALID_ARGUMENTS) that names the wrong character."""
     parser = _Parser(text)
