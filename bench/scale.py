@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 # Measured on two shared cores, in seconds: processor time of a read and of a write at the owner, what passing on adds at the
 # two servers together, and how long a write holds its vault (PostgreSQL with a synchronous stand-by on the same disk).
-READ, WRITE, PASS_ON, HOLD = 0.0014, 0.0134, 0.0015, 0.050
+READ, WRITE, PASS_ON, HOLD = 0.0014, 0.0111, 0.0015, 0.025
 # Assumed: an agent at work calls every ten seconds, one call in ten changes a note.
 CALLS, WRITES = 0.1, 0.1
 # A vault of 5,000 notes at its owner.
 VAULT_MB = 30
 # A server is planned for half a core and 8 GB; a group for so many servers and vaults, and commits of its PostgreSQL a second.
 MOST_BUSY, MOST_MB, MOST_SERVERS, MOST_VAULTS, MOST_COMMITS = 0.5, 8000, 10, 1000, 1500
-COMMITS = 3  # of a write
+COMMITS = 3  # of a write; one of them waits for the disk
 _SECONDS = 30.0
 _SEED = 1
 
