@@ -68,10 +68,18 @@ def test_an_owner_whose_time_is_over_changes_nothing(database: Database, url: st
     assert new.number == old.number + 1
     old.check()  # its own clock has not moved: only the database knows
     assert Leases(database, "one", "", 15).renew([old]) == [old]
-    for refused in (records.verify, records.writing().__enter__):
+
+    def write(*, asks: bool) -> None:
+        with records.writing() as transaction:
+            rows = transaction.execute("INSERT INTO decisions (fields) VALUES (?)", ("{}",))
+            assert not asks or rows.rowcount == 1
+
+    for refused in (records.verify, lambda: write(asks=False), lambda: write(asks=True)):
         with pytest.raises(NotOwnerError, match="does not own the vault 'notes' any more"):
             refused()
-    PostgresRecords(database, new).verify()
+    store = PostgresRecords(database, new)
+    store.verify()
+    assert (store.stamp(), store.last_number("decisions"), store.rows("SELECT * FROM decisions")) == (0, 0, [])
 
 
 def test_an_owner_whose_own_clock_says_so_asks_nobody() -> None:
@@ -132,9 +140,9 @@ def test_another_folder_is_not_taken_for_the_vault(database: Database) -> None:
 def test_a_write_that_has_begun_is_waited_for(database: Database, url: str, postgres: PostgresServer) -> None:
     (old,) = take(database, "one")
     with PostgresRecords(database, old).writing() as transaction:
+        assert transaction.execute("INSERT INTO decisions (fields) VALUES (?)", ("{}",)).rowcount == 1
         expired = Leases(database, "two", "", 15).take(NOTES)  # the row is locked: not taken, and no error
         assert expired is None
-        transaction.execute("INSERT INTO decisions (fields) VALUES (?)", ("{}",))
     expire(postgres, url)
     (new,) = take(database, "two")
     assert PostgresRecords(database, new).last_number("decisions") == 1
@@ -149,7 +157,7 @@ def test_a_server_that_is_stopped_in_a_write_holds_nobody_up(
 
     def write_and_stop() -> None:
         with PostgresRecords(database, leases[0]).writing() as transaction:
-            transaction.execute("INSERT INTO decisions (fields) VALUES (?)", ("{}",))
+            assert transaction.execute("INSERT INTO decisions (fields) VALUES (?)", ("{}",)).rowcount == 1
             while (
                 not taken
             ):  # the database ends this transaction after half a lease, and the lease after the other half

@@ -70,11 +70,11 @@ def start(tmp_path: Path, url: str) -> Iterator[Start]:
 def pair_of(start: Start, url: str, *options: str, public: str = URL) -> Pair:
     """Return two servers, each of which owns a vault. Ana can sign in at them."""
     add_person(url)
-    first, second = (start(*options, address=url, public=public) for _ in range(2))
+    servers = start(*options, address=url, public=public), start(*options, address=url, public=public)
     with closing(Database(url)) as database:
-        spread(database, first, second)
-    wait_for(lambda: is_ready(first) and is_ready(second))
-    return first, second
+        spread(database, *servers)
+    wait_for(lambda: all(map(is_ready, servers)))
+    return servers
 
 
 def is_ready(server: Serving) -> bool:
@@ -436,7 +436,7 @@ def test_without_the_database_each_door_answers_or_says_when_to_try_again(
         address = new_tables(postgres)
         add_person(address)
         server = start("--lease-seconds", "300", address=address)
-        wait_for(lambda: count(server) == 2)
+        wait_for(lambda: server.request("GET", "/health").json["vaults"] == 2)
         client = Connecting(server)
         client.register()
         tokens = client.connect()

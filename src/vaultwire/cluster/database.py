@@ -242,38 +242,51 @@ class Database:
         self, first: Sequence[Statement], **settings: str | int
     ) -> Iterator[tuple[psycopg.Connection[Any], list[Cursor]]]:
         """Do the same, with the ``first`` statements in the round trip that begins it. Yields what these gave, too."""
-        with self._away_errors(), ExitStack() as held:
-            connection, answers = self._asked([(b"BEGIN", ()), _set(settings), *first], held)
-            yield connection, answers[2:]
+        opening = begin(**settings)
+        with ExitStack() as held:
+            connection, answers = self._asked([*opening, *first], held)
+            yield connection, answers[len(opening) :]
 
     def rows(self, query: Statement, **settings: str | int) -> list[tuple[Any, ...]]:
         """Return the rows of a query, in one round trip. Raises RecordsAwayError if the database does not answer."""
-        with self._away_errors(), ExitStack() as held:
+        with ExitStack() as held:
             # What is sent together is one transaction, also without BEGIN.
             _, answers = self._asked([_set(settings), query], held)
             return answers[1].fetchall()
 
-    def _asked(self, statements: Sequence[Statement], held: ExitStack) -> tuple[psycopg.Connection[Any], list[Cursor]]:
-        """Return a connection, which ``held`` gives back, and what it has answered to the first statements.
+    @contextmanager
+    def connection(self) -> Iterator[psycopg.Connection[Any]]:
+        """Yield a connection for a transaction that the block begins (``begin``) and ends itself.
 
-        One that the server has closed since its last use is dropped, and another one is asked: nothing is committed yet.
+        Raises RecordsAwayError if the database does not answer, also where it has closed this connection since its last use.
         """
         pool = self._open_pool()
-        timeout = _AWAY_SECONDS if self._is_away else _WAIT_SECONDS
-        tries = _MOST_CONNECTIONS + 1  # the last one with a connection that is new
-        while True:
-            with ExitStack() as taken:
-                connection = taken.enter_context(pool.connection(timeout))
-                try:
-                    answers = send(connection, statements)
-                except psycopg.OperationalError:
-                    tries -= 1
-                    if connection.closed and tries:
-                        continue
+        with self._away_errors(), pool.connection(_AWAY_SECONDS if self._is_away else _WAIT_SECONDS) as connection:
+            try:
+                yield connection
+            finally:
+                if connection.closed:  # so are perhaps the others
+                    pool.drain()
+            self._is_away = False
+
+    def _asked(
+        self, statements: Sequence[Statement], held: ExitStack, *, may_be_old: bool = True
+    ) -> tuple[psycopg.Connection[Any], list[Cursor]]:
+        """Return a connection, which ``held`` gives back, and what it has answered to the first statements.
+
+        Where the database has closed it since its last use, a new one is asked: nothing is committed yet.
+        """
+        with ExitStack() as taken:
+            connection = taken.enter_context(self.connection())
+            try:
+                answers = send(connection, statements)
+            except psycopg.OperationalError:
+                if not (may_be_old and connection.closed):
                     raise
-                self._is_away = False
+            else:
                 held.push(taken.pop_all())
                 return connection, answers
+        return self._asked(statements, held, may_be_old=False)
 
     def close(self) -> None:
         """End all connections. The next use makes new ones."""
@@ -392,6 +405,11 @@ def send(connection: psycopg.Connection[Any], statements: Iterable[Statement]) -
     """Send statements together, and return what each of them gave: one round trip."""
     with connection.pipeline():
         return [connection.execute(sql, values) for sql, values in statements]
+
+
+def begin(**settings: str | int) -> list[Statement]:
+    """Return the statements that begin a transaction with these settings of the server."""
+    return [(b"BEGIN", ()), _set(settings)]
 
 
 def _set(settings: dict[str, str | int]) -> Statement:

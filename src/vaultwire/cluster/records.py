@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from vaultwire.cluster.database import Cursor, Database, Statement, send
+from vaultwire.cluster.database import Cursor, Database, Statement, begin, send
 from vaultwire.cluster.leases import Lease
 from vaultwire.vault.changes.record_store import DamagedStoreError, Transaction
 
@@ -33,6 +33,7 @@ class PostgresRecords:
     """
 
     prepare: Callable[[], None] | None = None
+    reads_back = False  # a damaged database is a matter of its backup, and a look at it costs a round trip
 
     def __init__(self, database: Database, lease: Lease) -> None:
         self._database = database
@@ -76,18 +77,18 @@ class PostgresRecords:
 
     @contextmanager
     def writing(self, *, sync: bool = True) -> Iterator[Transaction]:
-        """See ``RecordStore``. Two round trips, unless the block asks what a statement gave.
+        """See ``RecordStore``. One round trip, unless the block asks what a statement gave.
 
-        The lease is checked with the first one, and its row is held from there on. The last one commits.
+        So a connection that the database has closed is not replaced here: nobody would know whether it was committed.
         """
         settings = self._settings if sync else {**self._settings, "synchronous_commit": "off"}
-        fence = _statement("SELECT fencing FROM vaults WHERE id = ? FOR UPDATE", (self._lease.vault,))
+        # Holds the row of the lease. Without such a row it divides by zero, and with that the transaction ends.
+        fence = "SELECT 1 / count(*) FROM (SELECT 1 FROM vaults WHERE id = ? AND fencing = ? FOR UPDATE) AS held"
         with self._lock:
             self.check()
-            with self._store_errors(), self._database.begun([fence], **settings) as (connection, [number]):
-                if number.fetchone() != (self._lease.number,):
-                    raise self._lease.lost()
-                statements = Statements(connection)
+            with self._store_errors(), self._database.connection() as connection:
+                statements = Statements(connection, begin(**settings))
+                statements.execute(fence, (self._lease.vault, self._lease.number))
                 self._writing = (threading.get_ident(), statements)
                 try:
                     yield statements
@@ -139,6 +140,8 @@ class PostgresRecords:
     def _store_errors(self) -> Iterator[None]:
         try:
             yield
+        except psycopg.errors.DivisionByZero:  # see ``writing``
+            raise self._lease.lost() from None
         except psycopg.Error as error:  # not of the connection, which ``Database`` tells
             raise DamagedStoreError(errno.EIO, f"{self.place}: {error}") from error
 
@@ -146,13 +149,15 @@ class PostgresRecords:
 class Statements:
     """A transaction that takes the SQL of the store: ``?`` for values, whole numbers for sums (``Transaction``).
 
-    Statements wait, and are sent together when the rows of one are asked for, and at the end. While they wait, the database
-    takes the transaction for idle: if this process is stopped then, it ends it in time. It would not if a part was sent.
+    Statements wait, and are sent together when the rows of one are asked for, and at the end. If this process is stopped while
+    they wait, nothing has begun, or the database takes the transaction for idle and ends it in time. It would not if a part was
+    sent: then who takes the lease ends it.
     """
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], first: Iterable[Statement] = ()) -> None:
+        """``first``: what is sent before all others."""
         self._connection = connection
-        self._waiting: list[tuple[Statement, _Rows]] = []
+        self._waiting = [(statement, _Rows(self)) for statement in first]
         self._size = 0  # in bytes, of what waits
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> _Rows:

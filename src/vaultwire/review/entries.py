@@ -66,6 +66,7 @@ class Marks:
         self._kept: dict[int, Kept] = defaultdict(Kept)
         self._undone: dict[int, list[UndonePart]] = {}
         self._of_part: dict[int, int] = {}
+        self._nothing_kept = Kept()
 
     def read_on(self) -> None:
         """Read the decisions that were added. Raises OSError."""
@@ -85,7 +86,7 @@ class Marks:
 
     def kept(self, change: int) -> Kept:
         """Return which parts of a change are kept."""
-        return self._kept.get(change) or Kept()
+        return self._kept.get(change, self._nothing_kept)
 
     def undone(self, change: int) -> list[UndonePart]:
         """Return the parts of a change that were undone, whether their undo still holds or not."""
@@ -225,7 +226,8 @@ def is_by_person(author: Author) -> bool:
 
 def entry_of(change: Change, proposal: Proposal | None, marks: Marks, holds: Callable[[int], bool]) -> Entry:
     """Return the entry of a change. ``holds`` tells whether a change is on record and not undone."""
-    parts = tuple(part for part in marks.undone(change.id) if holds(part.by))
+    undone = marks.undone(change.id)
+    parts = tuple(part for part in undone if holds(part.by)) if undone else ()
     return Entry(change, proposal, parts, marks.kept(change.id).is_whole, marks.undid_part_of(change.id))
 
 
@@ -441,7 +443,7 @@ class Timeline:
         _check(filters, limit)
         start = self._vault.history.parse_time(filters.since) if filters.since else None
         entries = self.entries()
-        found = [entry for entry in entries if _fits(entry, filters, start)]
+        found = [entry for entry in entries if _fits(entry, filters, start)] if any(filters) else entries
         if filters.state in ("waiting", "stale"):
             found = [entry for entry in found if self.is_stale(entry) is (filters.state == "stale")]
         if filters.text:
@@ -560,16 +562,20 @@ def _facts_of(entries: list[Entry]) -> dict[str, Any]:
     """Return the counts over all entries, which come the latest first."""
     clients: dict[str, int] = {}
     sessions: dict[str, list[Any]] = {}
+    waiting = unreviewed = 0
     for entry in entries:
-        author = entry.author
+        waits, author = entry.waits, entry.author
+        waiting += waits
+        unreviewed += not waits and not entry.is_reviewed
         clients[author.client] = clients.get(author.client, 0) + 1
         if author.session:
-            known = sessions.setdefault(author.session, [author.client, entry.key[0], entry.key[0], 0])
-            known[1] = entry.key[0]
+            at = entry.key[0]
+            known = sessions.setdefault(author.session, [author.client, at, at, 0])
+            known[1] = at
             known[3] += 1
     return {
-        "waiting": sum(entry.waits for entry in entries),
-        "unreviewed": sum(not entry.is_reviewed and not entry.waits for entry in entries),
+        "waiting": waiting,
+        "unreviewed": unreviewed,
         "clients": [{"name": name, "count": clients[name]} for name in sorted(clients)],
         "sessions": [
             {"id": name, "client": client, "first": moment(first), "last": moment(last), "count": count}

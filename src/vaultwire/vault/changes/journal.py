@@ -374,7 +374,7 @@ class Journal:
         if is_small:
             for content in contents:
                 content.hold()
-        steps = self._store.repaired(lambda: self._add(intent, stages, BEGUN))
+        steps = self._store.repaired(lambda: self._add(intent, stages, BEGUN, reads_back=not is_small))
         for ours, kept in () if is_small else zip(pairs, steps, strict=True):
             for our, its in zip(_contents(*ours), _contents(*kept), strict=True):
                 if our is not None and its is not None:
@@ -406,7 +406,10 @@ class Journal:
 
         self._store.repaired(write)
 
-    def _add(self, intent: Intent, stages: Stages, state: str) -> list[tuple[Step, PriorState]]:
+    def _add(
+        self, intent: Intent, stages: Stages, state: str, *, reads_back: bool = False
+    ) -> list[tuple[Step, PriorState]]:
+        """Add a change. Return its steps as they are kept, if they are read back."""
         writer = StepWriter(change_owner(intent.id), lambda: self._store.writing(sync=False))
         pairs = [*zip(intent.steps, intent.priors, strict=True)]
         for step, prior in stages.each(stages.RECORDING, "recorded", pairs):
@@ -423,6 +426,8 @@ class Journal:
             }
             add_change(transaction, (intent.id, intent.time_ns, intent.proposal), state, fields, writer)
         self._room -= writer.size
+        if not (reads_back or self._store.reads_back):
+            return []
         steps = read_steps(self._store, change_owner(intent.id), writer.seal)
         if steps is None:
             raise DamagedStoreError(errno.EIO, "a record is not as it was written")
@@ -518,7 +523,8 @@ class Journal:
         undone_by: dict[int, int] = {}
         changes = []
         for number, change in reversed(self._ended.items()):
-            changes.append(change._replace(undone_by=undone_by.get(number)))
+            by = undone_by.get(number)
+            changes.append(change if by is None else change._replace(undone_by=by))
             # An undo that was undone itself does not hold any more.
             if number not in undone_by and number not in self._rolled_back:
                 undone_by |= dict.fromkeys(change.undoes, number)

@@ -128,6 +128,9 @@ class RecordStore(Protocol):
     prepare: Callable[[], None] | None
     """Called before each use, until it is taken away."""
 
+    reads_back: bool
+    """Whether each record is read once more before its change is made: a file on a damaged disk is set aside in time."""
+
     @property
     def place(self) -> str:
         """Names where they are, to a person."""
@@ -174,6 +177,8 @@ class RecordStore(Protocol):
 
 class SqliteRecords:
     """The file of records in one folder, which need not exist yet (``RecordStore``)."""
+
+    reads_back = True
 
     def __init__(self, folder: str, vault: str = "", prepare: Callable[[], None] | None = None) -> None:
         """``vault`` is its path, for a person who looks into the file. ``prepare`` is called before each use, until it is
