@@ -97,7 +97,7 @@ def test_a_server_needs_few_rights_only(url: str, connect: Connect, postgres: Po
     assert people.begin_attempt("name ana")
     assert people.remove_person("Ana")
     for calls in (CallRows(clerk, "one", ("notes",), 0), CallRows(clerk, "two", ("notes",), 60)):  # one drops rows
-        calls.exchange({(("clerk", ""), "read_note"): [0.0]})
+        calls.exchange({(("clerk", ""), "read_note", 9): [0.0]})
         calls.exchange({})
     with (
         psycopg.connect(postgres.url(name, "clerk", "pass word")) as connection,

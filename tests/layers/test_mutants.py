@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -96,7 +97,10 @@ def test_faults_are_caught_by_tests_that_pass_without_them(tmp_path: Path) -> No
         shutil.copy(SCRIPTS / script, tmp_path / "scripts")
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     command = [sys.executable, "scripts/mutants.py", "--room", "trust", "--count", "50", "--seed", "1", "--jobs", "1"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}  # of this run
+    run = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
+    )
     assert run.returncode == 1, run.stderr
     lines = {re.sub(r", \d+ s\)$", ")", line) for line in run.stdout.splitlines()}
     assert lines == {

@@ -9,8 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from vaultwire.cluster.database import Database, Statement
+
+CallKey: TypeAlias = tuple[tuple[str, str], str, int]
+"""See ``trust.limits``."""
 
 
 class CallRows:
@@ -24,13 +28,11 @@ class CallRows:
         self._seconds = seconds
         self._seen: list[int] = []
 
-    def exchange(
-        self, calls: Mapping[tuple[tuple[str, str], str], Sequence[float]]
-    ) -> dict[tuple[tuple[str, str], str], list[float]]:
+    def exchange(self, calls: Mapping[CallKey, Sequence[float]]) -> dict[CallKey, list[float]]:
         """Keep calls for the other servers of the group, and drop those that are over.
 
-        Return those of the others that this server has not been given yet. Calls are by client and name, each as the seconds
-        since it was made.
+        Return those of the others that this server has not been given yet. Calls are by client, name and limit, each as the
+        seconds since it was made.
         """
         # Another server may be stopped just when it drops the same rows: nobody waits for it.
         over = "SELECT id FROM calls WHERE at <= clock_timestamp() - make_interval(secs => %s) FOR UPDATE SKIP LOCKED"
@@ -48,14 +50,14 @@ class CallRows:
         with self._database.begun(statements, synchronous_commit="off") as (_, answers):
             rows = answers[-1].fetchall()
         self._seen = [number for number, _, _ in rows]
-        others: dict[tuple[tuple[str, str], str], list[float]] = {}
+        others: dict[CallKey, list[float]] = {}
         for _, since, text in rows:
-            for principal, own_name, name, ages in [] if text is None else json.loads(text):
+            for principal, own_name, name, most, ages in [] if text is None else json.loads(text):
                 # The clock of a database that took over may be behind.
-                others.setdefault(((principal, own_name), name), []).extend(max(age + since, 0.0) for age in ages)
+                others.setdefault(((principal, own_name), name, most), []).extend(max(age + since, 0.0) for age in ages)
         return others
 
 
-def _to_text(calls: Mapping[tuple[tuple[str, str], str], Sequence[float]]) -> str:
+def _to_text(calls: Mapping[CallKey, Sequence[float]]) -> str:
     """Return calls as JSON. It is ASCII, so a name may have what no text of PostgreSQL has: NUL, half a character."""
-    return json.dumps([[*client, name, [round(age, 3) for age in ages]] for (client, name), ages in calls.items()])
+    return json.dumps([[*client, *rest, [round(age, 3) for age in ages]] for (client, *rest), ages in calls.items()])

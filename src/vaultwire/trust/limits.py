@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol, TypeAlias
 
-    CallKey: TypeAlias = tuple[tuple[str, str], str]
-    """A client (``Peer.identity``), and the name of a tool or method, "" for all together."""
+    CallKey: TypeAlias = tuple[tuple[str, str], str, int]
+    """A client (``Peer.identity``), the name of a tool or method ("" for all together), how many calls a minute may have."""
     Calls: TypeAlias = dict[CallKey, list[float]]
     """Calls, each as the seconds since it was made."""
 
@@ -142,16 +142,6 @@ class TooOften(Exception):  # noqa: N818 - a refusal, no error
         self.retry_after = retry_after
 
 
-class _Window(deque[float]):
-    """When calls were made, the oldest first."""
-
-    __slots__ = ("has_others",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.has_others = False  # calls of other servers have come in: it may have more than are allowed
-
-
 class Rates:
     """The calls of the last minute, by client. Safe to use from several threads."""
 
@@ -163,7 +153,7 @@ class Rates:
         self._most = dict(most)
         self._now = now
         self._lock = threading.Lock()
-        self._windows: dict[CallKey, _Window] = {}  # the one used last is last
+        self._windows: dict[CallKey, deque[float]] = {}  # the one used last is last
         self._new: dict[CallKey, deque[float]] | None = None  # what other servers are to count, too
         self._reach_all: Collection[str] = ()
 
@@ -177,7 +167,9 @@ class Rates:
     def exchange(self, rows: CallRows) -> None:
         """Hand over what was counted here since the last time, and count what other servers have. Raises OSError.
 
-        No call waits for it. What could not be handed over counts here only.
+        No call waits for it. What could not be handed over counts here only. What comes in is counted afterwards, so it may be
+        more than a minute may have: that counts for the minutes that follow. Else a client could make too many calls each
+        minute, all at once.
         """
         now = self._now()
         with self._lock:
@@ -189,9 +181,10 @@ class Rates:
             for key, ages in others.items():
                 window = self._current(key, now)
                 times = sorted((*window, *(now - age for age in ages)))
+                for place in range(key[2], len(times)):
+                    times[place] = max(times[place], times[place - key[2]] + WINDOW_SECONDS)
                 window.clear()
                 window.extend(times)
-                window.has_others = True
             _drop_oldest(self._windows)
 
     def count(self, client: tuple[str, str], tool: str, *, changes: bool, also: Collection[str] = ()) -> None:
@@ -204,42 +197,34 @@ class Rates:
             most = self._most.get(CHANGES) if changes else None
         if most is None:
             most = self._most.get(EACH)
-        limits = [] if most is None else [(tool, most)]
-        limits += [(name, self._most[name]) for name in also if name in self._most]
-        limits += [("", self._most[TOTAL])] if TOTAL in self._most else []
+        keys = [] if most is None else [(client, tool, most)]
+        keys += [(client, name, self._most[name]) for name in also if name in self._most]
+        keys += [(client, "", self._most[TOTAL])] if TOTAL in self._most else []
         now = self._now()
         with self._lock:
-            windows = [self._checked((client, name), most, now) for name, most in limits]
+            windows = [self._checked(key, now) for key in keys]
             for window in windows:
                 window.append(now)
             if self._new is not None and tool not in self._reach_all:
-                for name, most in limits:
-                    self._new.setdefault((client, name), deque(maxlen=most)).append(now)
+                for key in keys:
+                    self._new.setdefault(key, deque(maxlen=key[2])).append(now)
                 _drop_oldest(self._new)
             _drop_oldest(self._windows)
 
-    def _checked(self, key: CallKey, most: int, now: float) -> _Window:
-        """Return the window without calls older than a minute. Raises TooOften if it is full. The caller holds the lock.
-
-        Servers learn of each other's calls only afterwards. What is more than a minute may have counts for the minutes that
-        follow: else a client could make too many calls each minute, all at once.
-        """
-        window = self._current(key, now)
-        if window.has_others:
-            window.has_others = False
-            for place in range(most, len(window)) if most else ():
-                window[place] = max(window[place], window[place - most] + WINDOW_SECONDS)
+    def _checked(self, key: CallKey, now: float) -> deque[float]:
+        """Return the window without calls older than a minute. Raises TooOften if it is full. The caller holds the lock."""
+        window, (_, name, most) = self._current(key, now), key
         if len(window) >= most:
             free_at = window[len(window) - most] + WINDOW_SECONDS if most else now + WINDOW_SECONDS
-            of = f"calls of {key[1]}" if key[1] else "calls"
+            of = f"calls of {name}" if name else "calls"
             raise TooOften(most, of, max(1, math.ceil(free_at - now)))
         return window
 
-    def _current(self, key: CallKey, now: float) -> _Window:
+    def _current(self, key: CallKey, now: float) -> deque[float]:
         """Return the window without calls older than a minute, as the one used last. The caller holds the lock."""
         window = self._windows.pop(key, None)
         if window is None:
-            window = _Window()
+            window = deque()
         self._windows[key] = window
         while window and window[0] <= now - WINDOW_SECONDS + _ROUNDING:
             window.popleft()
