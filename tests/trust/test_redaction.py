@@ -135,6 +135,16 @@ def test_very_many_and_very_deep_arguments_stay_short() -> None:
     assert shown["many"][-1] == {"more": 99_950}
 
 
+@pytest.mark.parametrize(("count", "more"), [(50, 0), (51, 1), (70, 20)])
+def test_of_many_members_fifty_are_shown_and_the_others_counted(count: int, more: int) -> None:
+    members = {f"k{number}": number for number in range(count)}
+    first = dict(list(members.items())[:50])
+    assert redact({"map": members, "list": [*members.values()]}) == {
+        "map": first | ({"…": {"more": more}} if more else {}),
+        "list": [*first.values(), *([{"more": more}] if more else [])],
+    }
+
+
 def test_content_that_is_no_text_of_the_world_has_a_fingerprint() -> None:
     assert redact({"content": "\udcff"})["content"]["length"] == 1
 

@@ -389,6 +389,14 @@ def test_a_daily_note_that_is_not_utf8_is_left_alone(tmp_path: Path) -> None:
     refusal(lambda: append_daily(files_of(tmp_path), Settings(), DAY, "- new"), NOT_UTF8)
 
 
+def test_a_daily_note_takes_no_links_from_a_note_of_its_name(tmp_path: Path) -> None:
+    files = files_of(tmp_path, "=== Old/2024-01-08.md\n=== A.md\n[[2024-01-08]]\n")
+    planning, days = context(files, Settings()), days_around("day", DAY)
+    message = refusal(lambda: plan_append_periodic(planning, days, "- new", NOW, may_have_namesake=False), NOTE_EXISTS)
+    assert "already: 'Old/2024-01-08.md'; 1 file links to it by its name alone." in message
+    assert "To change that note, edit 'Old/2024-01-08.md'." in message
+
+
 def test_adding_nothing_is_no_step(tmp_path: Path) -> None:
     files = files_of(tmp_path, "=== 2024-01-08.md\nold\n")
     assert append_daily(files, Settings(), DAY, "", heading="Log").steps == []
