@@ -227,3 +227,20 @@ def test_a_deeply_nested_query_is_answered(backend: Callable[[str | None], TextI
 def test_what_holds_a_gram_with_its_diacritics_comes_first(backend: Callable[[str | None], TextIndex]) -> None:
     vault = {"n.md": "ér red", "her.md": "red", "o.md": "her red her", "p.md": "red"}
     check_plans(backend, vault, ["er", "er red", "red er", "er OR red", "er red -o", "content:er"], "er")
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: str(backend.__name__))
+def test_signs_in_a_row_that_the_index_cuts_short_are_found_by_their_number(
+    backend: Callable[[str | None], TextIndex],
+) -> None:
+    """The index has the first and the last 64 of them: then many and more of them are the same to it."""
+    lengths = (64, 65, 127, 128, 129, 130, 140, 210)
+    texts = {f"{length}.md": "-" * length for length in lengths}
+    texts |= {f"a{length}.md": f"a{'-' * length}b" for length in lengths}
+    texts["mixed.md"] = f"{'!' * 70}{'-' * 140}{'?' * 70}"
+    rows = ["-" * length for length in (*lengths, 200, 300)]
+    asked = [f'"{row}"' for row in rows] + [f'-"{row}"' for row in rows]
+    asked += [f'{sign}"{text}"' for row in rows for text in (f"a{row}", f"{row}b", f"a{row}b") for sign in ("", "-")]
+    check_plans(backend, texts, asked)
+    for path, text in texts.items():  # alone, so that no other note makes the plan an inexact one
+        check_plans(backend, {path: text}, asked)

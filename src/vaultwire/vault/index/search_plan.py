@@ -514,7 +514,7 @@ class _Planner:
             vocabulary = self._vocabulary(field)
             breaks = vocabulary.containing(code)
             cut_short = [each for each in vocabulary.containing(CUT_SHORT) if code not in each]
-            self.is_exact &= not cut_short
+            self.is_exact &= not cut_short and CUT_SHORT not in code
             parts.append(AnyWord(field, (), (), (*breaks, *cut_short)))
         return AnyOf(tuple(parts))
 
