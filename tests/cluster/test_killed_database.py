@@ -1,4 +1,4 @@
-"""The database is killed: it has lost what nobody waited for, and the next change settles to what was done.
+"""The database is killed: it has lost what nobody waited for, and the next change finds what was done.
 
 A change waits for the disk once, when it begins. That its first step is next and how it ended is committed without a wait.
 """

@@ -407,14 +407,14 @@ def test_without_the_database_known_tokens_count_and_sign_in_says_when_to_try_ag
         client, pair = connected(servers)
         token = pair["access_token"]
         assert are_let_in(client, servers, token) == [True, True]
-        _, unseen = connected(servers, is_used=False)
+        _, unused = connected(servers, is_used=False)
         question, metadata = client.request(), client.send("GET", "/.well-known/oauth-authorization-server").json
         postgres.stop()
         assert are_let_in(client, servers, token) == [True, True]
         assert client.send("GET", "/.well-known/oauth-authorization-server").json == metadata
         html = {"accept": "text/html"}
         busy = [
-            at(client, servers[0], unseen["access_token"], "list_changes"),
+            at(client, servers[0], unused["access_token"], "list_changes"),
             client.refresh(pair["refresh_token"]),
             client.send("GET", question, None, **html),
             client.sign_in(question),
@@ -427,7 +427,7 @@ def test_without_the_database_known_tokens_count_and_sign_in_says_when_to_try_ag
         assert busy[2].headers["content-type"].startswith("text/html")
         postgres.start()
         wait_for(lambda: client.refresh(pair["refresh_token"]).status == 200)
-        assert are_let_in(client, servers, unseen["access_token"]) == [True, True]
+        assert are_let_in(client, servers, unused["access_token"]) == [True, True]
 
 
 def test_without_the_database_each_door_answers_or_says_when_to_try_again(

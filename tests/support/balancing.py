@@ -11,7 +11,7 @@ from typing import Self
 
 from support.serving import Reply, Serving
 
-# Of one connection, or made anew by each server.
+# Of one connection, or made by each server itself.
 _OWN = ("connection", "content-length", "date", "keep-alive", "transfer-encoding")
 
 

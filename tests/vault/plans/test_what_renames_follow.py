@@ -193,10 +193,10 @@ def test_every_name_leads_to_the_same_after_a_rename(
     assert all_names(root) == before
 
 
-@pytest.mark.parametrize("blank", ["and more", "\u00a0", "\u2003"])
-def test_a_link_in_the_first_line_of_an_underlined_heading_renames_it(tmp_path: Path, blank: str) -> None:
-    """A line of odd spaces is not blank: the heading goes on."""
-    heading = f"About [[Old]]\n{blank}\nlast\n---\n"
+@pytest.mark.parametrize("spaces", ["and more", "\u00a0", "\u2003"])
+def test_a_link_in_the_first_line_of_an_underlined_heading_renames_it(tmp_path: Path, spaces: str) -> None:
+    """A line of odd spaces is not empty: the heading goes on."""
+    heading = f"About [[Old]]\n{spaces}\nlast\n---\n"
     root = write_vault(tmp_path, f"=== Old.md\nx\n=== In.md\n---\na: 1\n---\n{heading}")
     note = parse_structure(VaultPath("In.md"), (root / "In.md").read_text(encoding="utf-8"))
     (root / "Far.md").write_text(f"[[In#{note.outline[0].text}]]\n".replace("[[Old]]", "Old"), encoding="utf-8")
