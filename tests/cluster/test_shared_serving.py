@@ -55,7 +55,8 @@ def test_any_server_answers(start: Start) -> None:
     assert "Created: B.md" in text_of(write(other, "B"))
     for server in (owner, other):
         assert "2 changes" in text_of(server.call("list_changes", {}))
-        assert server.request("GET", "/health").json["status"] == "ok"
+        health = server.request("GET", "/health").json
+        assert (health["status"], health["staleSeconds"]) == ("ok", 300)
         assert server.request("HEAD", "/bridge/v1/health").status == 200
         assert server.request("GET", "/nowhere").status == 404
         assert server.call("no_such_tool", {}).status == 404

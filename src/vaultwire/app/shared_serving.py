@@ -25,6 +25,7 @@ from vaultwire.remote.store import SharedStore
 from vaultwire.transports import send_whole
 from vaultwire.trust.keys import SharedKeys
 from vaultwire.trust.limits import WINDOW_SECONDS
+from vaultwire.vault.index.freshness import STALE_SECONDS
 
 try:
     from vaultwire.cluster.calls import CallRows
@@ -155,6 +156,7 @@ class SharedServer:
             "vaults": len(owned),
             "database": "away" if self._replica.problem else "ok",
             "leaseSeconds": round(min(owned, default=0.0), 1),
+            "staleSeconds": STALE_SECONDS,
         }
         status = 503 if scope["path"] == "/ready" and not is_ready else 200
         await send_whole(send, status, [(b"content-type", b"application/json")], json.dumps(facts).encode())

@@ -30,9 +30,11 @@ OnChange: TypeAlias = Callable[[Collection[str], Collection[str]], object]
 
 # Changes come in bursts. The text index gets them when nothing has changed for so long.
 _QUIET_SECONDS = 0.3
-# After so long without changes all files are checked again. No watch reports memory-mapped writes, changes on network
-# volumes (macOS), and events that the kernel dropped under load.
-_LONG_SECONDS = 300.0
+STALE_SECONDS = 300.0
+"""So often all files are checked again, as soon as nothing has changed for a moment.
+
+No watch reports memory-mapped writes, changes on network volumes (macOS), and events that the kernel dropped under load.
+"""
 # A call that finds the index broken so often fails: its own two attempts, and those that others rebuilt meanwhile.
 _MAX_ATTEMPTS = 5
 # How soon to watch again after a watch has died.
@@ -69,6 +71,7 @@ class Freshness:
         self._reporter = ChangeReporter(None)
         self.queued = QueuedChanges()
         self._closing = threading.Event()
+        self._checked_at = 0.0  # when the watch loop last began to check all files
         self.unwatched = ""
         """Why the vault is not watched."""
         self._open()
@@ -226,7 +229,7 @@ class Freshness:
                     self._watch = watch
                 self._run_watch(watch)
                 # The vault was moved, its drive is gone, or nothing there can be watched.
-                self._closing.wait(_LONG_SECONDS if watch is None else _RETRY_SECONDS)
+                self._closing.wait(STALE_SECONDS if watch is None else _RETRY_SECONDS)
         except Stopped:
             return
         finally:
@@ -240,6 +243,7 @@ class Freshness:
             watch.close()
         while True:
             try:
+                self._checked_at = time.monotonic()
                 self.ask(lambda _: None, UntilClosed(self._closing))
                 self._reporter.report_all()
                 if watch is None:
@@ -257,7 +261,8 @@ class Freshness:
         """Wait for changes and apply them; when there are none, flush the text index or check all files."""
         has_pending = self.ask(lambda catalog: catalog.has_pending(), NO_PROGRESS, check=False)
         is_in_burst = has_pending or self._reporter.has_news or not self.queued.is_empty
-        changes = self._next_changes(watch, _QUIET_SECONDS if is_in_burst else _LONG_SECONDS)
+        seconds = max(0.0, self._checked_at + STALE_SECONDS - time.monotonic())
+        changes = self._next_changes(watch, _QUIET_SECONDS if is_in_burst else seconds)
         if self.is_closed:
             return
         self.queued.add(changes.paths, changes.rescan)
@@ -272,6 +277,7 @@ class Freshness:
         elif has_pending and not self._updater.lacks_many():
             self.ask(lambda _: self._flush(until_closed), NO_PROGRESS, check=False)
         elif not is_in_burst:
+            self._checked_at = time.monotonic()
             self.ask(lambda _: self._updater.check_all_in_background(until_closed), NO_PROGRESS, check=False)
             self._reporter.report_all()
         self._build_text()
